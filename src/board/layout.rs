@@ -1,0 +1,388 @@
+//! Where a member's values and tie time stand in the sorted set: in the score, and in bytes before the name.
+//!
+//! The values of a member, then its time, are its *slots*. The score holds as many leading slots as it can; the rest
+//! is *spilled* in front of the member's name. Comparing (score, spilled bytes) compares the slots, because a slot
+//! that runs against the direction of the board is stored inverted.
+
+use byteorder::{BigEndian, ByteOrder};
+use smallvec::SmallVec;
+
+use super::schema::{Order, Rules, TieRule, Ties, TimeUnit};
+use super::value::{Tuple, Value};
+
+/// 2020-01-01T00:00:00Z in Unix milliseconds: tie times count from here.
+const TIME_ORIGIN_MS: i64 = 1_577_836_800_000;
+/// The largest integer up to which every integer is a double.
+const MAX_EXACT: i128 = 1 << 53;
+/// How many bit patterns from 2^52 on are finite doubles.
+const MAX_BITS63: u128 = 0x7FE0_0000_0000_0000;
+/// The bit pattern that stands for 0 in `packed63`: smaller ones would be subnormal.
+const BITS63_ORIGIN: u64 = 1 << 52;
+const SIGN: u64 = 1 << 63;
+const SLOT_BYTES: usize = 8;
+
+/// The bytes in front of a member's name.
+pub type Spill = SmallVec<[u8; 32]>;
+
+/// Where something stands: its score, and what comes before the name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    pub score: f64,
+    pub spill: Spill,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SlotType {
+    Float,
+    Integer { lo: i64, hi: i64 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    kind: SlotType,
+    inverted: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ScoreForm {
+    /// The first slot itself, as the nearest double.
+    Value,
+    /// `first · M + rest`, an exact integer.
+    Packed,
+    /// The double with these bits.
+    Bits63,
+}
+
+#[derive(Debug)]
+pub struct Layout {
+    slots: Vec<Slot>,
+    form: ScoreForm,
+    /// How many leading slots make up the score.
+    scored: usize,
+    /// The first slot that is spilled. Less than `scored` when the score is only the nearest double.
+    spilled_from: usize,
+    /// The tie time's unit and largest value; its slot is the last one.
+    time: Option<(TimeUnit, u64)>,
+    fields: usize,
+}
+
+/// What an element says about its member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    pub values: Tuple,
+    pub time: Option<u64>,
+}
+
+impl Slot {
+    fn size(self) -> Option<u128> {
+        match self.kind {
+            SlotType::Float => None,
+            SlotType::Integer { lo, hi } => Some((i128::from(hi) - i128::from(lo) + 1).unsigned_abs()),
+        }
+    }
+
+    fn digit(self, value: Value) -> i128 {
+        match (self.kind, value) {
+            (SlotType::Integer { hi, .. }, Value::Integer(v)) if self.inverted => i128::from(hi) - i128::from(v),
+            (SlotType::Integer { lo, .. }, Value::Integer(v)) => i128::from(v) - i128::from(lo),
+            _ => 0,
+        }
+    }
+
+    fn from_digit(self, digit: i128) -> Option<Value> {
+        let SlotType::Integer { lo, hi } = self.kind else { return None };
+        let value = if self.inverted { i128::from(hi) - digit } else { i128::from(lo) + digit };
+        self.checked(i64::try_from(value).ok()?)
+    }
+
+    fn checked(self, value: i64) -> Option<Value> {
+        match self.kind {
+            SlotType::Integer { lo, hi } if (lo..=hi).contains(&value) => Some(Value::Integer(value)),
+            _ => None,
+        }
+    }
+
+    fn spill(self, value: Value, bytes: &mut Spill) {
+        let ordered = match value {
+            Value::Integer(v) => v as u64 ^ SIGN,
+            Value::Float(v) if v.is_sign_negative() => !v.to_bits(),
+            Value::Float(v) => v.to_bits() ^ SIGN,
+        };
+        let mut buffer = [0; SLOT_BYTES];
+        BigEndian::write_u64(&mut buffer, if self.inverted { !ordered } else { ordered });
+        bytes.extend_from_slice(&buffer);
+    }
+
+    fn unspill(self, bytes: &[u8]) -> Option<Value> {
+        let stored = BigEndian::read_u64(bytes);
+        let ordered = if self.inverted { !stored } else { stored };
+        match self.kind {
+            SlotType::Integer { .. } => self.checked((ordered ^ SIGN) as i64),
+            SlotType::Float => {
+                let value = f64::from_bits(if ordered & SIGN != 0 { ordered ^ SIGN } else { !ordered });
+                (value.is_finite() && value.to_bits() != SIGN).then_some(Value::Float(value))
+            }
+        }
+    }
+}
+
+impl Layout {
+    /// The layout follows from the schema alone.
+    pub fn choose(rules: &Rules) -> Layout {
+        let direction = rules.fields.first().map_or(Order::Descending, |field| field.order);
+        let mut slots: Vec<Slot> = rules
+            .fields
+            .iter()
+            .map(|field| Slot {
+                kind: field.kind.bounds().map_or(SlotType::Float, |(lo, hi)| SlotType::Integer { lo, hi }),
+                inverted: field.order != direction,
+            })
+            .collect();
+        let time = time_slot(rules.ties, direction);
+        if let Some((slot, ..)) = time {
+            slots.push(slot);
+        }
+        let (form, scored, spilled_from) = choose_score(&slots);
+        Layout {
+            form,
+            scored,
+            spilled_from,
+            time: time.map(|(_, unit, max)| (unit, max)),
+            fields: rules.fields.len(),
+            slots,
+        }
+    }
+
+    pub fn is_plain(&self) -> bool {
+        self.form == ScoreForm::Value && !self.spills()
+    }
+
+    /// Whether elements carry bytes in front of the name, and the board a `members` companion.
+    pub fn spills(&self) -> bool {
+        self.spilled_from < self.slots.len()
+    }
+
+    pub fn has_time(&self) -> bool {
+        self.time.is_some()
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self.form {
+            _ if self.spills() => "spilled",
+            ScoreForm::Value => "plain",
+            ScoreForm::Packed => "packed",
+            ScoreForm::Bits63 => "packed63",
+        }
+    }
+
+    /// ⌈log2⌉ of the number of packed values.
+    pub fn bits(&self) -> Option<u32> {
+        if self.form == ScoreForm::Value || self.spills() {
+            return None;
+        }
+        let values = product(&self.slots)?;
+        Some(u128::BITS - (values - 1).leading_zeros())
+    }
+
+    /// How many bytes stand before the member's name.
+    pub fn spill_len(&self) -> usize {
+        (self.slots.len() - self.spilled_from) * SLOT_BYTES
+    }
+
+    /// The tie time for a clock; 0 where ties are shared.
+    pub fn time_at(&self, unix_ms: i64) -> u64 {
+        let Some((unit, max)) = self.time else { return 0 };
+        let since = unix_ms.saturating_sub(TIME_ORIGIN_MS).max(0).unsigned_abs();
+        let counted = match unit {
+            TimeUnit::Milliseconds => since,
+            TimeUnit::Seconds => since / 1000,
+        };
+        counted.min(max)
+    }
+
+    pub fn encode(&self, values: &[Value], time: u64) -> Place {
+        let time = self.time.map(|_| Value::Integer(time as i64));
+        let slots = self.slots.iter().zip(values.iter().copied().chain(time));
+        let mut spill = Spill::new();
+        for (slot, value) in slots.clone().skip(self.spilled_from) {
+            slot.spill(value, &mut spill);
+        }
+        Place { score: self.score(slots.map(|(_, value)| value)), spill }
+    }
+
+    /// The lowest and the highest place of members with these values, whatever their time and name.
+    pub fn group(&self, values: &[Value]) -> (Place, Place) {
+        let Some((_, max)) = self.time else {
+            let place = self.encode(values, 0);
+            return (place.clone(), place);
+        };
+        let (mut a, mut b) = (self.encode(values, 0), self.encode(values, max));
+        if self.spills() {
+            // The time is the last slot: without its bytes, a place stands for the whole group.
+            a.spill.truncate(a.spill.len().saturating_sub(SLOT_BYTES));
+            b.spill.truncate(b.spill.len().saturating_sub(SLOT_BYTES));
+        }
+        if a.score <= b.score {
+            (a, b)
+        } else {
+            (b, a)
+        }
+    }
+
+    /// The lowest and the highest place of members whose first field has this value.
+    pub fn first_field(&self, value: Value) -> (Place, Place) {
+        let mut spill = Spill::new();
+        match self.form {
+            ScoreForm::Value => {
+                if self.spilled_from == 0 {
+                    if let Some(slot) = self.slots.first() {
+                        slot.spill(value, &mut spill);
+                    }
+                }
+                let place = Place { score: value.as_f64(), spill };
+                (place.clone(), place)
+            }
+            ScoreForm::Packed | ScoreForm::Bits63 => {
+                let others: i128 = self.slots.iter().take(self.scored).skip(1).map(|slot| radix(*slot)).product();
+                let first = match (self.form, value) {
+                    (ScoreForm::Packed, Value::Integer(v)) => i128::from(v),
+                    _ => self.slots.first().map_or(0, |slot| slot.digit(value)),
+                };
+                let low = first * others;
+                let place = |number| Place { score: self.score_of(number), spill: Spill::new() };
+                (place(low), place(low + others - 1))
+            }
+        }
+    }
+
+    fn score(&self, values: impl Iterator<Item = Value>) -> f64 {
+        let mut number: i128 = 0;
+        for (i, (slot, value)) in self.slots.iter().zip(values).take(self.scored).enumerate() {
+            number = match (self.form, value) {
+                (ScoreForm::Value, value) => return value.as_f64(),
+                (ScoreForm::Packed, Value::Integer(v)) if i == 0 => i128::from(v),
+                _ => number * radix(*slot) + slot.digit(value),
+            };
+        }
+        self.score_of(number)
+    }
+
+    fn score_of(&self, number: i128) -> f64 {
+        match self.form {
+            ScoreForm::Bits63 => f64::from_bits((number as u64).wrapping_add(BITS63_ORIGIN)),
+            _ => number as f64,
+        }
+    }
+
+    /// `None` for an element that no member of this layout could have.
+    pub fn decode(&self, score: f64, element: &[u8]) -> Option<Decoded> {
+        if self.is_plain() {
+            return Some(Decoded { values: Tuple::from_slice(&[Value::Float(score + 0.0)]), time: None });
+        }
+        let mut values: Tuple = SmallVec::from_elem(Value::Integer(0), self.slots.len());
+        match self.form {
+            ScoreForm::Value if self.spilled_from > 0 => *values.first_mut()? = self.first_value(score)?,
+            ScoreForm::Value => {}
+            ScoreForm::Packed | ScoreForm::Bits63 => self.unpack(score, &mut values)?,
+        }
+        let spilled = element.get(..self.spill_len())?.chunks_exact(SLOT_BYTES);
+        let slots = self.slots.iter().zip(values.iter_mut()).skip(self.spilled_from);
+        for ((slot, value), bytes) in slots.zip(spilled) {
+            *value = slot.unspill(bytes)?;
+        }
+        if self.form == ScoreForm::Value && values.first()?.as_f64() != score {
+            return None;
+        }
+        let time = match values.get(self.fields) {
+            Some(Value::Integer(time)) => Some(time.unsigned_abs()),
+            _ => None,
+        };
+        values.truncate(self.fields);
+        Some(Decoded { values, time })
+    }
+
+    fn first_value(&self, score: f64) -> Option<Value> {
+        match self.slots.first()?.kind {
+            SlotType::Float => score.is_finite().then_some(Value::Float(score)),
+            SlotType::Integer { .. } => None,
+        }
+    }
+
+    fn unpack(&self, score: f64, values: &mut [Value]) -> Option<()> {
+        let mut number: i128 = match self.form {
+            ScoreForm::Bits63 => i128::from(score.to_bits()) - i128::from(BITS63_ORIGIN),
+            // Comparing first keeps infinities out, for which the cast would saturate.
+            _ if score.abs() <= MAX_EXACT as f64 && score.fract() == 0.0 => score as i128,
+            _ => return None,
+        };
+        let first_digits = usize::from(self.form == ScoreForm::Packed);
+        let slots = self.slots.iter().zip(values.iter_mut()).take(self.scored);
+        for (slot, value) in slots.skip(first_digits).rev() {
+            let radix = radix(*slot);
+            *value = slot.from_digit(number.rem_euclid(radix))?;
+            number = number.div_euclid(radix);
+        }
+        if self.form == ScoreForm::Packed {
+            *values.first_mut()? = self.slots.first()?.checked(i64::try_from(number).ok()?)?;
+        } else if number != 0 {
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// Sizes of slots that are packed are far below 2^127.
+fn radix(slot: Slot) -> i128 {
+    slot.size().and_then(|size| i128::try_from(size).ok()).unwrap_or(1)
+}
+
+fn time_slot(ties: Ties, direction: Order) -> Option<(Slot, TimeUnit, u64)> {
+    let Ties::ByTime(rule, unit) = ties else { return None };
+    let better_time = match rule {
+        TieRule::First | TieRule::Joined => Order::Ascending,
+        TieRule::Last => Order::Descending,
+    };
+    let max = match unit {
+        TimeUnit::Milliseconds => (1 << 41) - 1,
+        TimeUnit::Seconds => (1 << 32) - 1,
+    };
+    let kind = SlotType::Integer { lo: 0, hi: max };
+    Some((Slot { kind, inverted: better_time != direction }, unit, max.unsigned_abs()))
+}
+
+/// The form of the score, how many slots it holds, and which is the first to be spilled.
+fn choose_score(slots: &[Slot]) -> (ScoreForm, usize, usize) {
+    let all = slots.len();
+    let packed = packable(slots);
+    match slots.first().map(|slot| slot.kind) {
+        Some(SlotType::Float) | None => (ScoreForm::Value, 1, 1),
+        _ if packed == all => (ScoreForm::Packed, all, all),
+        _ if product(slots).is_some_and(|values| values <= MAX_BITS63) => (ScoreForm::Bits63, all, all),
+        _ if packed == 0 => (ScoreForm::Value, 1, 0),
+        _ => (ScoreForm::Packed, packed, packed),
+    }
+}
+
+/// How many leading slots fit an integer of at most 2^53, the first one as it is.
+fn packable(slots: &[Slot]) -> usize {
+    let Some(Slot { kind: SlotType::Integer { lo, hi }, .. }) = slots.first() else { return 0 };
+    let (lo, hi) = (i128::from(*lo), i128::from(*hi));
+    let mut others: i128 = 1;
+    let mut fitting = 0;
+    for (i, slot) in slots.iter().enumerate() {
+        if i > 0 {
+            let Some(size) = slot.size() else { break };
+            others = others.saturating_mul(i128::try_from(size).unwrap_or(i128::MAX));
+        }
+        let highest = hi.saturating_mul(others).saturating_add(others - 1);
+        if highest > MAX_EXACT || lo.saturating_mul(others) < -MAX_EXACT {
+            break;
+        }
+        fitting = i + 1;
+    }
+    fitting
+}
+
+fn product(slots: &[Slot]) -> Option<u128> {
+    slots.iter().try_fold(1_u128, |values, slot| values.checked_mul(slot.size()?))
+}

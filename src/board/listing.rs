@@ -1,0 +1,215 @@
+//! Rows and groups of rows, best first.
+
+use super::rank::Kind;
+use super::store::{Direction, Store};
+use super::value::{Tuple, Value};
+use super::Board;
+use crate::error::Result;
+
+/// One line of a board.
+pub struct Row<'a> {
+    pub rank: u64,
+    pub member: &'a [u8],
+    pub values: &'a [Value],
+}
+
+/// Keeps the rank while walking from the best to the worst.
+struct Counter {
+    kind: Kind,
+    position: u64,
+    rank: u64,
+    values: Option<Tuple>,
+}
+
+impl Counter {
+    fn next(&mut self, values: &[Value]) -> u64 {
+        self.position += 1;
+        let new_group = match &self.values {
+            None => false,
+            Some(last) => last.as_slice() != values,
+        };
+        match self.kind {
+            Kind::Ordinal => self.rank = self.position,
+            Kind::Competition if new_group => self.rank = self.position,
+            Kind::Dense if new_group => self.rank += 1,
+            _ => {}
+        }
+        if new_group || self.values.is_none() {
+            self.values = Some(values.into());
+        }
+        self.rank
+    }
+}
+
+impl<S: Store> Board<S> {
+    /// How many of `count` rows from a position on there are.
+    pub fn rows_from(&self, first: u64, count: u64) -> u64 {
+        self.members().saturating_sub(first).min(count)
+    }
+
+    /// The rows from a position on. Nothing is visited if one of them cannot be decoded.
+    pub fn rows(&self, first: u64, count: u64, kind: Kind, visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
+        if self.rows_from(first, count) == 0 {
+            return Ok(());
+        }
+        let mut counter = Counter { kind, position: first, rank: self.rank_at(first, kind)?, values: None };
+        self.check_rows_decode(first, count)?;
+        self.elements(first, count, self.direction(), &mut |element, score| {
+            let decoded = self.decode(&element, score)?;
+            let rank = counter.next(&decoded.values);
+            visit(Row { rank, member: self.member_of(&element), values: &decoded.values })
+        })
+    }
+
+    /// The groups of equal members between two positions at which groups begin: rank, names.
+    pub fn groups(
+        &self,
+        first: u64,
+        end: u64,
+        kind: Kind,
+        visit: &mut dyn FnMut(u64, &[S::Name]) -> Result<()>,
+    ) -> Result<()> {
+        let count = end.saturating_sub(first);
+        if self.rows_from(first, count) == 0 {
+            return Ok(());
+        }
+        let mut counter = Counter { kind, position: first, rank: self.rank_at(first, kind)?, values: None };
+        self.check_rows_decode(first, count)?;
+        let mut names: Vec<S::Name> = Vec::new();
+        let mut last: Option<(u64, Tuple)> = None;
+        let by_name = self.lists_backwards();
+        let mut close = |names: &mut Vec<S::Name>, rank: u64| {
+            if by_name {
+                names.reverse();
+            }
+            let result = visit(rank, names);
+            names.clear();
+            result
+        };
+        self.elements(first, count, self.direction(), &mut |element, score| {
+            let values = self.decode(&element, score)?.values;
+            let rank = counter.next(&values);
+            match &last {
+                Some((_, group)) if *group == values => {}
+                Some((rank_of_last, _)) => {
+                    close(&mut names, *rank_of_last)?;
+                    last = Some((rank, values));
+                }
+                None => last = Some((rank, values)),
+            }
+            names.push(element);
+            Ok(())
+        })?;
+        match last {
+            Some((rank, _)) => close(&mut names, rank),
+            None => Ok(()),
+        }
+    }
+
+    /// A group is listed by ascending name where ties are shared, and by the tie rule elsewhere.
+    fn lists_backwards(&self) -> bool {
+        !self.schema.layout.has_time() && self.direction() == Direction::Down
+    }
+
+    /// The names between two positions of one group, in the order groups are listed in.
+    pub fn group_names(
+        &self,
+        (first, end): (u64, u64),
+        offset: u64,
+        count: u64,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let count = end.saturating_sub(first).saturating_sub(offset).min(count);
+        if count == 0 {
+            return Ok(());
+        }
+        let (start, direction) =
+            if self.lists_backwards() { (end - 1 - offset, Direction::Up) } else { (first + offset, self.direction()) };
+        self.elements(start, count, direction, &mut |element, _| visit(self.member_of(&element)))
+    }
+
+    pub fn name_of<'e>(&self, element: &'e S::Name) -> &'e [u8] {
+        self.member_of(element)
+    }
+
+    /// The values of the member at a position.
+    pub fn values_at(&self, position: u64) -> Result<Option<Tuple>> {
+        if position >= self.members() {
+            return Ok(None);
+        }
+        let Some((element, score)) = self.store.at(self.index_at(position))? else { return Ok(None) };
+        Ok(Some(self.decode(&element, score)?.values))
+    }
+
+    fn rank_at(&self, position: u64, kind: Kind) -> Result<u64> {
+        if kind == Kind::Ordinal || position == 0 {
+            return Ok(position + 1);
+        }
+        match self.values_at(position)? {
+            Some(values) => self.rank_for_group(&values, kind),
+            None => Ok(position + 1),
+        }
+    }
+
+    fn rank_for_group(&self, values: &[Value], kind: Kind) -> Result<u64> {
+        match kind {
+            Kind::Ordinal | Kind::Competition => Ok(1 + self.better(values, None)?),
+            Kind::Dense => self.rank_for(values, kind),
+        }
+    }
+
+    /// Whether all elements decode, before anything of them is replied. Plain ones always do.
+    pub fn check_rows_decode(&self, first: u64, count: u64) -> Result<()> {
+        if self.schema.layout.is_plain() {
+            return Ok(());
+        }
+        self.elements(first, count, self.direction(), &mut |element, score| self.decode(&element, score).map(drop))
+    }
+
+    /// So many elements from a position on; the marker is passed over.
+    pub(super) fn elements(
+        &self,
+        first: u64,
+        count: u64,
+        direction: Direction,
+        visit: &mut dyn FnMut(S::Name, f64) -> Result<()>,
+    ) -> Result<()> {
+        let mut left = count;
+        if left == 0 || first >= self.members() {
+            return Ok(());
+        }
+        self.store.walk(self.index_at(first), direction, &mut |element, score| {
+            if !self.is_marker(&element, score) {
+                visit(element, score)?;
+                left -= 1;
+            }
+            Ok(left > 0)
+        })
+    }
+
+    /// The position behind so many groups, by walking.
+    pub(super) fn walk_groups(&self, from: u64, groups: u64) -> Result<u64> {
+        let mut position = from;
+        let mut seen = 0;
+        let mut last: Option<Tuple> = None;
+        if groups == 0 {
+            return Ok(from);
+        }
+        self.store.walk(self.index_at(from), self.direction(), &mut |element, score| {
+            if self.is_marker(&element, score) {
+                return Ok(true);
+            }
+            let values = self.decode(&element, score)?.values;
+            if last.as_ref() != Some(&values) {
+                seen += 1;
+                if seen > groups {
+                    return Ok(false);
+                }
+                last = Some(values);
+            }
+            position += 1;
+            Ok(true)
+        })?;
+        Ok(position)
+    }
+}

@@ -1,0 +1,106 @@
+//! The element at -inf that carries a board's schema.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::schema::{Rules, Schema};
+use super::store::Store;
+use crate::error::{Error, Result, Shown};
+
+/// What every marker starts with; NUL makes it sort before ordinary names.
+pub const MARKER_START: &[u8] = b"\0rank ";
+const VERSION: &[u8] = b"1";
+const ID_DIGITS: usize = 16;
+
+/// Boards come in few shapes; a client that makes many must not fill the memory.
+const MOST_INTERNED: usize = 4096;
+
+thread_local! {
+    /// Parsed schemas by their text, so that nothing can go stale: another schema is another text.
+    static INTERNED: RefCell<HashMap<Box<[u8]>, Rc<Schema>>> = RefCell::default();
+    static IMPLICIT: Rc<Schema> = Rc::new(Schema::implicit());
+}
+
+/// The board's id: 16 hexadecimal digits.
+pub type Id = [u8; ID_DIGITS];
+
+pub struct Marker<N> {
+    pub element: N,
+    /// Where it stands among the elements at -inf: first, but for odd names on sorted sets with attributes.
+    pub index: u64,
+    pub id: Id,
+    /// `None` on a sorted set that has attributes only.
+    pub schema: Option<Rc<Schema>>,
+}
+
+/// The schema of a sorted set that has none of its own.
+pub fn implicit_schema() -> Rc<Schema> {
+    IMPLICIT.with(Rc::clone)
+}
+
+impl<N: AsRef<[u8]>> Marker<N> {
+    /// Looks for the marker; costs next to nothing on a sorted set that has none.
+    pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
+        let mut found = None;
+        let mut index = 0;
+        store.walk_lowest(&mut |element: N| {
+            let name = element.as_ref();
+            if name.starts_with(MARKER_START) {
+                found = Some(element);
+                return false;
+            }
+            index += 1;
+            // Names at -inf that sort before the marker's are possible on sorted sets with attributes.
+            name < MARKER_START
+        });
+        found.map(|element| Marker::read(element, index)).transpose()
+    }
+
+    fn read(element: N, index: u64) -> Result<Marker<N>> {
+        let text = element.as_ref().get(MARKER_START.len()..).unwrap_or_default();
+        let mut parts = text.splitn(3, |byte| *byte == b' ');
+        let version = parts.next().unwrap_or_default();
+        if version != VERSION {
+            return Err(Error::MarkerVersion(Shown::new(version)));
+        }
+        let id: Option<Id> = parts.next().and_then(|id| id.try_into().ok());
+        let id = id.filter(|id| id.iter().all(u8::is_ascii_hexdigit));
+        let id = id.ok_or_else(|| Error::BadMarker(Shown::new(text)))?;
+        let schema = parts.next().map(intern).transpose()?;
+        Ok(Marker { element, index, id, schema })
+    }
+
+    /// The marker's text, as a person reads it.
+    pub fn text(&self) -> &[u8] {
+        self.element.as_ref().get(MARKER_START.len()..).unwrap_or_default()
+    }
+}
+
+/// The bytes of a marker.
+pub fn marker_bytes(id: Id, rules: Option<&Rules>) -> Vec<u8> {
+    let mut bytes = MARKER_START.to_vec();
+    bytes.extend_from_slice(VERSION);
+    bytes.push(b' ');
+    bytes.extend_from_slice(&id);
+    if let Some(rules) = rules {
+        bytes.extend_from_slice(format!(" {rules}").as_bytes());
+    }
+    bytes
+}
+
+fn intern(text: &[u8]) -> Result<Rc<Schema>> {
+    INTERNED.with_borrow_mut(|interned| {
+        if let Some(schema) = interned.get(text) {
+            return Ok(Rc::clone(schema));
+        }
+        let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').collect();
+        let rules = Rules::parse(&words).map_err(|_| Error::BadMarker(Shown::new(text)))?;
+        let schema = Rc::new(Schema::new(rules));
+        if interned.len() >= MOST_INTERNED {
+            interned.clear();
+        }
+        interned.insert(text.into(), Rc::clone(&schema));
+        Ok(schema)
+    })
+}

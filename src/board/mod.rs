@@ -1,0 +1,187 @@
+//! What a board is, apart from the server: schema, order, ranks and writes over a `Store`.
+
+mod companion;
+mod layout;
+mod listing;
+mod marker;
+#[cfg(test)]
+mod model;
+mod rank;
+mod schema;
+mod store;
+mod value;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+pub use companion::{ID_ENTRY, MEMBER_ENTRY};
+pub use layout::Decoded;
+pub use listing::Row;
+pub use marker::{Id, Marker};
+pub use rank::{FieldBound, Kind};
+pub use schema::{parse_update, Order, Rules, Schema, Update};
+pub use store::{Companion, Direction, Only, Part, Put, Store};
+pub use value::{Tuple, Value};
+pub use write::{Leavers, Outcome, WriteRules};
+
+use crate::error::{Error, Result, Shown};
+
+pub struct Board<S: Store> {
+    pub store: S,
+    marker: Option<Marker<S::Name>>,
+    schema: Rc<Schema>,
+    order: Order,
+    /// The `members` companion was seen to fit the sorted set, or there is none to need.
+    members_fit: Cell<bool>,
+}
+
+/// A member as it stands on the board.
+pub struct Found<N> {
+    pub element: N,
+    pub score: f64,
+    pub decoded: Decoded,
+}
+
+impl<S: Store> Board<S> {
+    pub fn open(store: S) -> Result<Board<S>> {
+        let marker = Marker::find(&store)?;
+        let schema = marker.as_ref().and_then(|marker| marker.schema.clone()).unwrap_or_else(marker::implicit_schema);
+        Ok(Board { order: schema.order(), members_fit: Cell::new(!schema.layout.spills()), store, marker, schema })
+    }
+
+    pub fn schema(&self) -> &Rc<Schema> {
+        &self.schema
+    }
+
+    /// Treats a missing board as if it had this schema.
+    pub fn assume(&mut self, schema: Schema) {
+        self.order = schema.order();
+        self.schema = Rc::new(schema);
+    }
+
+    pub fn marker(&self) -> Option<&Marker<S::Name>> {
+        self.marker.as_ref()
+    }
+
+    /// The direction the board is read in, from the best on.
+    fn direction(&self) -> Direction {
+        match self.order {
+            Order::Descending => Direction::Down,
+            Order::Ascending => Direction::Up,
+        }
+    }
+
+    /// Reads the board from one end, whatever its schema; only for boards that have none.
+    pub fn read_from(&mut self, order: Order) -> Result<()> {
+        if self.schema.explicit {
+            return Err(Error::HasSchema);
+        }
+        self.order = order;
+        Ok(())
+    }
+
+    pub fn members(&self) -> u64 {
+        self.store.card().saturating_sub(u64::from(self.marker.is_some()))
+    }
+
+    fn is_marker(&self, element: &S::Name, score: f64) -> bool {
+        score == f64::NEG_INFINITY
+            && self.marker.as_ref().is_some_and(|marker| marker.element.as_ref() == element.as_ref())
+    }
+
+    fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
+        let decoded = self.schema.layout.decode(score, element.as_ref());
+        decoded.ok_or_else(|| Error::Undecodable(Shown::new(element.as_ref())))
+    }
+
+    /// The member's name inside its element.
+    fn member_of<'e>(&self, element: &'e S::Name) -> &'e [u8] {
+        element.as_ref().get(self.schema.layout.spill_len()..).unwrap_or_default()
+    }
+
+    fn element(&self, spill: &[u8], member: &S::Name) -> S::Name {
+        if spill.is_empty() {
+            return member.clone();
+        }
+        self.store.name(&[spill, member.as_ref()].concat())
+    }
+
+    pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
+        let element = if self.schema.layout.spills() {
+            if !self.members_fit.get() && !self.check_members()? {
+                return Err(Error::MembersOutOfStep);
+            }
+            match self.store.entry(Part::Members, member.as_ref())? {
+                Some(spill) => self.element(spill.as_ref(), member),
+                None => return Ok(None),
+            }
+        } else {
+            member.clone()
+        };
+        let Some(score) = self.store.score(&element) else {
+            // A spilled element that its entry names must be there.
+            return if self.schema.layout.spills() { Err(Error::MembersOutOfStep) } else { Ok(None) };
+        };
+        if self.is_marker(&element, score) {
+            return Ok(None);
+        }
+        let decoded = self.decode(&element, score)?;
+        Ok(Some(Found { element, score, decoded }))
+    }
+
+    /// Whether the `members` companion fits the sorted set.
+    fn check_members(&self) -> Result<bool> {
+        let fits = match &self.marker {
+            None => true,
+            Some(marker) => match self.store.companion(Part::Members, &marker.id)? {
+                Companion::Stamped(entries) => entries == self.members(),
+                Companion::Absent => self.members() == 0,
+                Companion::Foreign => false,
+            },
+        };
+        self.members_fit.set(fits);
+        Ok(fits)
+    }
+
+    /// An index of the sorted set for one that counts members only, from the lowest on.
+    fn store_index(&self, ascending: u64) -> u64 {
+        match &self.marker {
+            Some(marker) if ascending >= marker.index => ascending + 1,
+            _ => ascending,
+        }
+    }
+
+    /// Positions count members from the best on, from 0.
+    fn index_at(&self, position: u64) -> u64 {
+        self.store_index(match self.order {
+            Order::Descending => self.members().saturating_sub(position + 1),
+            Order::Ascending => position,
+        })
+    }
+
+    pub fn position(&self, element: &S::Name) -> Result<Option<u64>> {
+        let Some(index) = self.store.index(element)? else { return Ok(None) };
+        let ascending = match &self.marker {
+            Some(marker) if index > marker.index => index - 1,
+            _ => index,
+        };
+        Ok(Some(match self.order {
+            Order::Descending => self.members().saturating_sub(ascending + 1),
+            Order::Ascending => ascending,
+        }))
+    }
+
+    /// The member's attributes, a JSON object.
+    pub fn attributes(&self, member: &[u8]) -> Result<Option<S::Name>> {
+        let Some(marker) = &self.marker else { return Ok(None) };
+        match self.store.companion(Part::Data, &marker.id) {
+            Ok(Companion::Stamped(_)) => self.store.entry(Part::Data, member),
+            Ok(Companion::Absent | Companion::Foreign) | Err(Error::NoCompanionName) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Ranks: how many members, or groups of equal members, are better.
+
+use std::cmp::Ordering;
+
+use super::layout::Place;
+use super::schema::{Order, Ties};
+use super::store::{Direction, Store};
+use super::value::Value;
+use super::{Board, Found};
+use crate::error::{Error, Result, Shown};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Competition,
+    Dense,
+    Ordinal,
+}
+
+/// A point in the order of the sorted set, between elements.
+pub(super) struct Edge {
+    place: Place,
+    /// Behind all elements at the place, not before them.
+    after: bool,
+}
+
+impl Edge {
+    pub fn before(place: Place) -> Edge {
+        Edge { place, after: false }
+    }
+
+    pub fn after(place: Place) -> Edge {
+        Edge { place, after: true }
+    }
+
+    fn is_above(&self, element: &[u8], score: f64) -> bool {
+        if score != self.place.score {
+            return score < self.place.score;
+        }
+        let start = element.get(..self.place.spill.len()).unwrap_or(element);
+        if self.after {
+            start <= self.place.spill.as_slice()
+        } else {
+            start < self.place.spill.as_slice()
+        }
+    }
+}
+
+/// Most ties on the score alone are few: so many elements are looked at before positions are bisected.
+const NEARBY: u64 = 16;
+
+impl<S: Store> Board<S> {
+    pub fn default_kind(&self) -> Kind {
+        match self.schema.rules.ties {
+            Ties::Shared => Kind::Competition,
+            Ties::ByTime(..) => Kind::Ordinal,
+        }
+    }
+
+    /// The rank of a member, from 1.
+    pub fn rank(&self, found: &Found<S::Name>, kind: Kind) -> Result<u64> {
+        Ok(1 + match kind {
+            Kind::Competition => self.better(&found.decoded.values, Some(found))?,
+            Kind::Dense => self.better_groups(&found.decoded.values)?,
+            Kind::Ordinal => self.position(&found.element)?.unwrap_or(0),
+        })
+    }
+
+    /// The rank that a newcomer with these values would get.
+    pub fn rank_for(&self, values: &[Value], kind: Kind) -> Result<u64> {
+        Ok(1 + match kind {
+            Kind::Competition => self.better(values, None)?,
+            Kind::Dense => self.better_groups(values)?,
+            Kind::Ordinal if self.newcomer_leads_equals() => self.better(values, None)?,
+            Kind::Ordinal => self.members() - self.worse(values)?,
+        })
+    }
+
+    /// The order of the board, best first.
+    pub fn compare(&self, a: &Found<S::Name>, b: &Found<S::Name>) -> Ordering {
+        let ascending =
+            (a.score + 0.0).total_cmp(&(b.score + 0.0)).then_with(|| a.element.as_ref().cmp(b.element.as_ref()));
+        match self.order {
+            Order::Descending => ascending.reverse(),
+            Order::Ascending => ascending,
+        }
+    }
+
+    fn newcomer_leads_equals(&self) -> bool {
+        matches!(self.schema.rules.ties, Ties::ByTime(super::schema::TieRule::Last, _))
+    }
+
+    /// How many members are better on the fields.
+    pub fn better(&self, values: &[Value], own: Option<&Found<S::Name>>) -> Result<u64> {
+        let (low, high) = self.schema.layout.group(values);
+        match self.order {
+            Order::Descending => Ok(self.members().saturating_sub(self.below(&Edge::after(high), own)?)),
+            Order::Ascending => self.below(&Edge::before(low), own),
+        }
+    }
+
+    /// How many members are worse on the fields.
+    pub fn worse(&self, values: &[Value]) -> Result<u64> {
+        let (low, high) = self.schema.layout.group(values);
+        match self.order {
+            Order::Descending => self.below(&Edge::before(low), None),
+            Order::Ascending => Ok(self.members().saturating_sub(self.below(&Edge::after(high), None)?)),
+        }
+    }
+
+    /// How many members stand below the edge. `own` is a member of the group that the edge belongs to.
+    pub(super) fn below(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
+        let index = if edge.place.spill.is_empty() {
+            self.store.count_below(edge.place.score, edge.after)?
+        } else {
+            self.index_of(edge, own)?
+        };
+        let marker_below = self.marker.is_some() && (edge.place.score > f64::NEG_INFINITY || edge.after);
+        Ok(index.saturating_sub(u64::from(marker_below)))
+    }
+
+    fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
+        let score = edge.place.score;
+        // From the side of the score's group where the edge of a well-placed member is.
+        let outer = self.store.count_below(score, edge.after)?;
+        let direction = if edge.after { Direction::Down } else { Direction::Up };
+        let mut steps = 0;
+        let mut reached = true;
+        self.store.walk_score(score, direction, &mut |element| {
+            if edge.is_above(element.as_ref(), score) == edge.after {
+                return false;
+            }
+            reached = steps < NEARBY;
+            steps += u64::from(reached);
+            reached
+        });
+        if reached {
+            return Ok(if edge.after { outer.saturating_sub(steps) } else { outer + steps });
+        }
+        let inner = self.store.count_below(score, !edge.after)?;
+        let (low, high) = (outer.min(inner), outer.max(inner));
+        match own {
+            Some(found) => self.gallop(edge, self.store.index(&found.element)?.unwrap_or(low), low, high),
+            None => self.bisect(edge, low, high),
+        }
+    }
+
+    fn index_is_below(&self, index: u64, edge: &Edge) -> Result<bool> {
+        Ok(self.store.at(index)?.is_some_and(|(element, score)| edge.is_above(element.as_ref(), score)))
+    }
+
+    /// The edge's index between `low` and `high`, searched from an index near it in steps that double.
+    fn gallop(&self, edge: &Edge, from: u64, mut low: u64, mut high: u64) -> Result<u64> {
+        let mut step = 1;
+        if self.index_is_below(from, edge)? {
+            low = from + 1;
+            while low + step < high && self.index_is_below(low + step, edge)? {
+                low += step + 1;
+                step *= 2;
+            }
+            high = high.min(low + step);
+        } else {
+            high = from;
+            while high > low + step && !self.index_is_below(high - step, edge)? {
+                high -= step;
+                step *= 2;
+            }
+            low = low.max(high.saturating_sub(step));
+        }
+        self.bisect(edge, low, high)
+    }
+
+    fn bisect(&self, edge: &Edge, mut low: u64, mut high: u64) -> Result<u64> {
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.index_is_below(middle, edge)? {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// How many distinct values better than these are on the board.
+    fn better_groups(&self, values: &[Value]) -> Result<u64> {
+        let mut groups = 0;
+        if self.schema.layout.spills() {
+            let mut position = self.better(values, None)?;
+            while position > 0 {
+                let Some((element, score)) = self.store.at(self.index_at(position - 1))? else { break };
+                position = self.better(&self.decode(&element, score)?.values, None)?;
+                groups += 1;
+            }
+            return Ok(groups);
+        }
+        let towards_best = match self.order {
+            Order::Descending => Direction::Up,
+            Order::Ascending => Direction::Down,
+        };
+        let mut score = self.far_score(values, towards_best);
+        while let Some(next) = self.next_member_score(score, towards_best)? {
+            score = self.far_score_of(next, towards_best)?;
+            groups += 1;
+        }
+        Ok(groups)
+    }
+
+    /// The nearest score that a member has; the marker is none.
+    fn next_member_score(&self, score: f64, direction: Direction) -> Result<Option<f64>> {
+        let next = self.store.next_score(score, direction);
+        if next == Some(f64::NEG_INFINITY)
+            && self.marker.is_some()
+            && self.store.count_below(f64::NEG_INFINITY, true)? < 2
+        {
+            return Ok(None);
+        }
+        Ok(next)
+    }
+
+    /// The last score, in a direction, that members with these values can have.
+    fn far_score(&self, values: &[Value], direction: Direction) -> f64 {
+        let (low, high) = self.schema.layout.group(values);
+        match direction {
+            Direction::Up => high.score,
+            Direction::Down => low.score,
+        }
+    }
+
+    fn far_score_of(&self, score: f64, direction: Direction) -> Result<f64> {
+        let decoded = self.schema.layout.decode(score, b"");
+        let decoded = decoded.ok_or_else(|| Error::Undecodable(Shown::new(b"")))?;
+        Ok(self.far_score(&decoded.values, direction))
+    }
+
+    /// The position behind so many groups, from the position of a group's first on.
+    pub fn skip_groups(&self, from: u64, groups: u64) -> Result<u64> {
+        if groups >= self.members() {
+            return Ok(self.members());
+        }
+        if self.schema.layout.spills() {
+            return self.walk_groups(from, groups);
+        }
+        let mut left = groups;
+        let mut score = None;
+        while left > 0 {
+            let next = match score {
+                None => match self.store.at(self.index_at(from))? {
+                    Some((_, first)) if from < self.members() => Some(first),
+                    _ => None,
+                },
+                Some(score) => self.next_member_score(score, self.direction())?,
+            };
+            let Some(next) = next else { return Ok(self.members()) };
+            score = Some(self.far_score_of(next, self.direction())?);
+            left -= 1;
+        }
+        let Some(score) = score else { return Ok(from) };
+        let place = Place { score, spill: Default::default() };
+        match self.order {
+            Order::Descending => Ok(self.members() - self.below(&Edge::before(place), None)?),
+            Order::Ascending => self.below(&Edge::after(place), None),
+        }
+    }
+
+    /// The positions of the members with these values: the first, and the one behind the last.
+    pub fn group_positions(&self, values: &[Value], own: &Found<S::Name>) -> Result<(u64, u64)> {
+        let first = self.better(values, Some(own))?;
+        Ok((first, self.members().saturating_sub(self.worse(values)?)))
+    }
+
+    /// The positions of the members whose first field lies between two bounds.
+    pub fn first_field_positions(&self, min: FieldBound, max: FieldBound) -> Result<(u64, u64)> {
+        let low = self.field_edge(min, false)?;
+        let high = self.field_edge(max, true)?;
+        let (Some(low), Some(high)) = (low, high) else { return Ok((0, 0)) };
+        let (low, high) = (self.below(&low, None)?, self.below(&high, None)?);
+        if low >= high {
+            return Ok((0, 0));
+        }
+        Ok(match self.order {
+            Order::Descending => (self.members() - high, self.members() - low),
+            Order::Ascending => (low, high),
+        })
+    }
+
+    /// Where a bound lies; `None` if no value of the field is within it.
+    fn field_edge(&self, bound: FieldBound, is_max: bool) -> Result<Option<Edge>> {
+        let layout = &self.schema.layout;
+        let integers = self.schema.fields().first().and_then(|field| field.kind.bounds());
+        let (value, exclusive) = match (integers, bound) {
+            (None, FieldBound { value, exclusive }) => (Value::Float(value.as_f64()), exclusive),
+            (Some(bounds), bound) => match bound.nearest_integer(bounds, is_max) {
+                Some(value) => (Value::Integer(value), false),
+                None => return Ok(None),
+            },
+        };
+        let (low, high) = layout.first_field(value);
+        // A maximum includes its value unless exclusive, a minimum lies before it unless exclusive.
+        Ok(Some(if is_max != exclusive { Edge::after(high) } else { Edge::before(low) }))
+    }
+}
+
+/// One end of a range over the first field, `(5` exclusive. Integers stay exact.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldBound {
+    pub value: Value,
+    pub exclusive: bool,
+}
+
+impl FieldBound {
+    /// The nearest integer that the bound lets in, or `None` if it lets in none of the field's.
+    fn nearest_integer(self, (lo, hi): (i64, i64), is_max: bool) -> Option<i64> {
+        let value = match self.value {
+            Value::Integer(value) => i128::from(value),
+            // Casts of doubles saturate: infinities and huge values end up beyond any field.
+            Value::Float(value) if is_max => value.floor() as i128,
+            Value::Float(value) => value.ceil() as i128,
+        };
+        let exact = match self.value {
+            Value::Integer(_) => true,
+            Value::Float(float) => float.fract() == 0.0,
+        };
+        let step = i128::from(self.exclusive && exact);
+        let value = if is_max { value.saturating_sub(step) } else { value.saturating_add(step) };
+        if is_max {
+            (value >= i128::from(lo)).then(|| value.min(i128::from(hi)) as i64)
+        } else {
+            (value <= i128::from(hi)).then(|| value.max(i128::from(lo)) as i64)
+        }
+    }
+}

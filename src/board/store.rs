@@ -1,0 +1,93 @@
+//! What a board needs of the server: one sorted set, and the companions beside it.
+//!
+//! `server::ZSet` implements it on an open key; `model::Model` in memory, for tests.
+
+use super::marker::Id;
+use crate::error::Result;
+
+/// What a write may do to a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Only {
+    #[default]
+    Any,
+    New,
+    Existing,
+    /// New, or existing with a lower score.
+    Raise,
+    /// New, or existing with a higher score.
+    Lower,
+    ExistingRaise,
+    ExistingLower,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    Added,
+    Changed,
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Up,
+    Down,
+}
+
+/// How the `members` companion stands to the sorted set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Companion {
+    Absent,
+    /// It carries the board's id; so many entries beside it.
+    Stamped(u64),
+    /// Left by another board under this name.
+    Foreign,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Members,
+    Data,
+}
+
+/// Indexes count from the lowest element, the marker included. Writes are recorded, and propagated and announced once
+/// the command is over.
+pub trait Store {
+    type Name: AsRef<[u8]> + Clone;
+
+    fn name(&self, bytes: &[u8]) -> Self::Name;
+
+    fn card(&self) -> u64;
+    fn score(&self, element: &Self::Name) -> Option<f64>;
+    fn index(&self, element: &Self::Name) -> Result<Option<u64>>;
+    /// How many elements have a score below (`inclusive`: or at) this one.
+    fn count_below(&self, score: f64, inclusive: bool) -> Result<u64>;
+    fn at(&self, index: u64) -> Result<Option<(Self::Name, f64)>>;
+    /// The nearest score strictly above or below.
+    fn next_score(&self, score: f64, direction: Direction) -> Option<f64>;
+    /// The elements at -inf in ascending order, until `visit` says false.
+    fn walk_lowest(&self, visit: &mut dyn FnMut(Self::Name) -> bool);
+    /// The elements with exactly this score, from the highest (`Down`) or lowest (`Up`) on, until `visit` says false.
+    fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Self::Name) -> bool);
+    /// From an index on, until `visit` says false or the end.
+    fn walk(
+        &self,
+        from: u64,
+        direction: Direction,
+        visit: &mut dyn FnMut(Self::Name, f64) -> Result<bool>,
+    ) -> Result<()>;
+
+    fn put(&mut self, element: &Self::Name, score: f64, only: Only) -> Put;
+    fn remove(&mut self, element: &Self::Name) -> bool;
+    /// Removes the elements from `first` to `last`, both included.
+    fn remove_range(&mut self, first: u64, last: u64) -> Result<()>;
+
+    /// Removes everything but the marker; the expiry stays.
+    fn clear(&mut self, marker: Option<&Self::Name>) -> Result<()>;
+
+    fn companion(&self, part: Part, id: &Id) -> Result<Companion>;
+    /// What a companion holds for a member.
+    fn entry(&self, part: Part, member: &[u8]) -> Result<Option<Self::Name>>;
+    fn set_entry(&mut self, part: Part, id: &Id, member: &[u8], bytes: &[u8]) -> Result<()>;
+    fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()>;
+    fn drop_companion(&mut self, part: Part) -> Result<()>;
+}

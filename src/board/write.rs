@@ -1,0 +1,355 @@
+//! Changes to a board. Everything a client can get wrong was found out before the first of them.
+
+use super::layout::Place;
+use super::marker::{marker_bytes, Id, Marker, MARKER_START};
+use super::schema::{Order, Rules, Schema, TieRule, Ties, Update};
+use super::store::{Only, Part, Put, Store};
+use super::value::Value;
+use super::{Board, Found};
+use crate::error::{Error, Result};
+
+/// So many members a write rebuilds the `members` companion for; beyond that it would stop the server.
+const MOST_REBUILT: u64 = 10_000;
+
+/// How a write treats what is there.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteRules {
+    /// `Any`, `New` or `Existing`.
+    pub only: Only,
+    pub update: Update,
+    pub keep: Option<u64>,
+    /// Unix milliseconds, for ties.
+    pub now: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Added,
+    Changed,
+    /// The score was the same, or the rules did not let it change.
+    Unchanged,
+    /// A newcomer that is not better than the worst of a full board.
+    Refused,
+}
+
+/// How a trim treats the members that leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leavers {
+    Named,
+    Unnamed,
+}
+
+impl<S: Store> Board<S> {
+    /// Must come before the first write: mends the `members` companion where it does not fit.
+    pub fn prepare_write(&mut self) -> Result<()> {
+        if self.members_fit.get() || self.check_members()? {
+            return Ok(());
+        }
+        if self.members() > MOST_REBUILT {
+            return Err(Error::MembersTooManyToRebuild);
+        }
+        self.rebuild_members()
+    }
+
+    fn rebuild_members(&mut self) -> Result<()> {
+        let mut elements = Vec::new();
+        self.elements(0, u64::MAX, self.direction(), &mut |element, score| {
+            self.decode(&element, score)?;
+            elements.push(element);
+            Ok(())
+        })?;
+        self.store.drop_companion(Part::Members)?;
+        for element in elements {
+            self.enter(&element)?;
+        }
+        self.members_fit.set(true);
+        Ok(())
+    }
+
+    /// Notes an element's spilled bytes in the `members` companion.
+    fn enter(&mut self, element: &S::Name) -> Result<()> {
+        let Some(marker) = &self.marker else { return Ok(()) };
+        let (spill, member) = element.as_ref().split_at_checked(self.schema.layout.spill_len()).unwrap_or_default();
+        self.store.set_entry(Part::Members, &marker.id, member, spill)
+    }
+
+    /// Whether a member may have this score: a marker must never be made, moved or taken for a member.
+    pub fn check_member(&self, member: &S::Name, values: &[Value]) -> Result<()> {
+        if self.schema.layout.spills() || !member.as_ref().starts_with(MARKER_START) {
+            return Ok(());
+        }
+        let is_marker = self.marker.as_ref().is_some_and(|marker| marker.element.as_ref() == member.as_ref());
+        if is_marker || values.first() == Some(&Value::Float(f64::NEG_INFINITY)) {
+            return Err(Error::ReservedMember);
+        }
+        Ok(())
+    }
+
+    /// Sets a member's scores.
+    pub fn set(&mut self, member: &S::Name, values: &[Value], rules: &WriteRules) -> Result<Outcome> {
+        if rules.keep.is_none() && !self.schema.layout.spills() && !self.schema.layout.has_time() {
+            // The score says it all: one look-up does what is asked.
+            let place = self.schema.layout.encode(values, 0);
+            return Ok(match self.store.put(member, place.score, self.only(rules)) {
+                Put::Added => {
+                    self.drop_old_attributes(member)?;
+                    Outcome::Added
+                }
+                Put::Changed => Outcome::Changed,
+                Put::Nothing => Outcome::Unchanged,
+            });
+        }
+        match self.find(member)? {
+            Some(_) if rules.only == Only::New => Ok(Outcome::Unchanged),
+            None if rules.only == Only::Existing => Ok(Outcome::Unchanged),
+            Some(old) if rules.update == Update::Best && !self.schema.better(values, &old.decoded.values) => {
+                Ok(Outcome::Unchanged)
+            }
+            old => self.place(member, old, values, rules),
+        }
+    }
+
+    fn only(&self, rules: &WriteRules) -> Only {
+        match (rules.update, rules.only, self.schema.order()) {
+            (Update::Set, only, _) | (Update::Best, only @ Only::New, _) => only,
+            (Update::Best, Only::Existing, Order::Descending) => Only::ExistingRaise,
+            (Update::Best, Only::Existing, Order::Ascending) => Only::ExistingLower,
+            (Update::Best, _, Order::Descending) => Only::Raise,
+            (Update::Best, _, Order::Ascending) => Only::Lower,
+        }
+    }
+
+    /// Puts a member where its values belong; the rules about what may change were applied before.
+    pub fn place(
+        &mut self,
+        member: &S::Name,
+        old: Option<Found<S::Name>>,
+        values: &[Value],
+        rules: &WriteRules,
+    ) -> Result<Outcome> {
+        let Some(old) = old else { return self.add_newcomer(member, values, rules) };
+        let outcome = if old.decoded.values.as_slice() == values {
+            Outcome::Unchanged
+        } else {
+            let time = match self.schema.rules.ties {
+                Ties::ByTime(TieRule::Joined, _) => old.decoded.time.unwrap_or(0),
+                _ => self.schema.layout.time_at(rules.now),
+            };
+            let place = self.schema.layout.encode(values, time);
+            let element = self.element(&place.spill, member);
+            self.store.put(&element, place.score, Only::Any);
+            if element.as_ref() != old.element.as_ref() {
+                self.store.remove(&old.element);
+                self.enter(&element)?;
+            }
+            Outcome::Changed
+        };
+        self.keep_best(rules.keep)?;
+        Ok(outcome)
+    }
+
+    fn add_newcomer(&mut self, member: &S::Name, values: &[Value], rules: &WriteRules) -> Result<Outcome> {
+        let place = self.schema.layout.encode(values, self.schema.layout.time_at(rules.now));
+        let refused = match rules.keep {
+            Some(keep) if self.members() >= keep => !self.beats(&place, keep.saturating_sub(1))?,
+            _ => false,
+        };
+        if !refused {
+            let element = self.element(&place.spill, member);
+            self.store.put(&element, place.score, Only::Any);
+            self.drop_old_attributes(member)?;
+            if self.schema.layout.spills() {
+                self.enter(&element)?;
+            }
+        }
+        self.keep_best(rules.keep)?;
+        Ok(if refused { Outcome::Refused } else { Outcome::Added })
+    }
+
+    /// Attributes of a member that a core command removed must not come back with the name.
+    fn drop_old_attributes(&mut self, member: &S::Name) -> Result<()> {
+        if self.marker.is_none() {
+            return Ok(());
+        }
+        self.store.remove_entry(Part::Data, member.as_ref())
+    }
+
+    /// Whether a place is strictly better, by fields and time, than the member at a position.
+    fn beats(&self, place: &Place, position: u64) -> Result<bool> {
+        let mut beats = false;
+        self.elements(position, 1, self.direction(), &mut |element, score| {
+            let spill = element.as_ref().get(..self.schema.layout.spill_len()).unwrap_or_default();
+            let order = place.score.total_cmp(&(score + 0.0)).then_with(|| place.spill.as_slice().cmp(spill));
+            beats = match self.order {
+                Order::Descending => order.is_gt(),
+                Order::Ascending => order.is_lt(),
+            };
+            Ok(())
+        })?;
+        Ok(beats)
+    }
+
+    fn keep_best(&mut self, keep: Option<u64>) -> Result<()> {
+        match keep {
+            Some(keep) if self.members() == keep + 1 => {
+                let mut worst = None;
+                self.elements(keep, 1, self.direction(), &mut |element, _| {
+                    worst = Some(element);
+                    Ok(())
+                })?;
+                worst.map_or(Ok(()), |element| self.remove_element(&element))
+            }
+            Some(keep) if self.members() > keep => self.trim(keep, Leavers::Unnamed).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn remove_element(&mut self, element: &S::Name) -> Result<()> {
+        self.store.remove(element);
+        self.forget(element)
+    }
+
+    /// Takes an element's member out of the companions.
+    fn forget(&mut self, element: &S::Name) -> Result<()> {
+        if self.marker.is_none() {
+            return Ok(());
+        }
+        let member = element.as_ref().get(self.schema.layout.spill_len()..).unwrap_or_default();
+        if self.schema.layout.spills() {
+            self.store.remove_entry(Part::Members, member)?;
+        }
+        self.store.remove_entry(Part::Data, member)
+    }
+
+    pub fn remove(&mut self, member: &S::Name) -> Result<bool> {
+        let Some(found) = self.find(member)? else { return Ok(false) };
+        self.remove_element(&found.element)?;
+        Ok(true)
+    }
+
+    /// Keeps the best `keep`: how many left, and if asked for, which, best first.
+    pub fn trim(&mut self, keep: u64, leavers: Leavers) -> Result<(u64, Vec<S::Name>)> {
+        let members = self.members();
+        let count = members.saturating_sub(keep);
+        if count == 0 {
+            return Ok((0, Vec::new()));
+        }
+        let mut leaving = Vec::new();
+        if leavers == Leavers::Named || self.marker.is_some() {
+            self.elements(keep, count, self.direction(), &mut |element, _| {
+                leaving.push(element);
+                Ok(())
+            })?;
+        }
+        let (first, last) = match self.order {
+            Order::Descending => (0, count - 1),
+            Order::Ascending => (keep, members - 1),
+        };
+        match self.marker.as_ref().map(|marker| marker.index) {
+            Some(marker) if first < marker && marker <= last => {
+                self.store.remove_range(marker + 1, last + 1)?;
+                self.store.remove_range(first, marker - 1)?;
+            }
+            _ => self.store.remove_range(self.store_index(first), self.store_index(last))?,
+        }
+        for element in &leaving {
+            self.forget(element)?;
+        }
+        if leavers == Leavers::Unnamed {
+            leaving.clear();
+        }
+        Ok((count, leaving))
+    }
+
+    /// Removes all members, keeps the schema and the expiry: how many there were.
+    pub fn clear(&mut self) -> Result<u64> {
+        let members = self.members();
+        if members > 0 {
+            self.store.clear(self.marker.as_ref().map(|marker| &marker.element))?;
+        }
+        if self.marker.is_some() {
+            for part in Part::ALL {
+                self.store.drop_companion(part)?;
+            }
+        }
+        Ok(members)
+    }
+
+    /// Gives the board a schema; `false` if it has this one already.
+    pub fn create(&mut self, rules: Rules, adopt: bool, id: Id) -> Result<bool> {
+        if self.schema.explicit {
+            return if self.schema.rules == rules {
+                Ok(false)
+            } else {
+                Err(Error::OtherSchema(self.schema.rules.to_string()))
+            };
+        }
+        let schema = Schema::new(rules);
+        if self.members() > 0 {
+            self.check_adoption(&schema, adopt)?;
+        }
+        if schema.layout.spills() {
+            // Nothing is written yet: a companion that cannot be must be found out now.
+            self.store.companion(Part::Members, &id)?;
+        }
+        // Attributes that are there already belong to the board under its old id.
+        let id = self.marker.as_ref().map_or(id, |marker| marker.id);
+        self.write_marker(id, &schema.rules)?;
+        if self.schema.layout.spills() {
+            // The elements decode, but their companion was lost or is another board's.
+            self.rebuild_members()?;
+        }
+        self.keep_best(self.schema.rules.keep)?;
+        Ok(true)
+    }
+
+    fn check_adoption(&self, schema: &Schema, adopt: bool) -> Result<()> {
+        if schema.layout.is_plain() {
+            let lowest = self.store.count_below(f64::NEG_INFINITY, true)?;
+            let highest = self.store.card() - self.store.count_below(f64::INFINITY, false)?;
+            let infinite = lowest.saturating_sub(u64::from(self.marker.is_some())) + highest;
+            return if infinite > 0 { Err(Error::InfiniteScores) } else { Ok(()) };
+        }
+        if !adopt {
+            return Err(Error::OnlyPlain);
+        }
+        self.elements(0, u64::MAX, self.direction(), &mut |element, score| {
+            let decoded = schema.layout.decode(score, element.as_ref());
+            decoded.map(drop).ok_or_else(|| Error::Undecodable(crate::error::Shown::new(element.as_ref())))
+        })
+    }
+
+    /// Changes the bound and the update rule: the fields stay.
+    pub fn alter(&mut self, keep: Option<Option<u64>>, update: Option<Update>) -> Result<()> {
+        let Some(marker) = &self.marker else { return Err(Error::NoSchema) };
+        if !self.schema.explicit {
+            return Err(Error::NoSchema);
+        }
+        let mut rules = self.schema.rules.clone();
+        rules.keep = keep.unwrap_or(rules.keep);
+        rules.update = update.unwrap_or(rules.update);
+        let id = marker.id;
+        if rules.keep.is_some_and(|keep| keep < self.members()) {
+            self.prepare_write()?;
+        }
+        if rules != self.schema.rules {
+            self.write_marker(id, &rules)?;
+        }
+        self.keep_best(rules.keep)
+    }
+
+    /// Adds before it removes, so that the key never vanishes in between.
+    fn write_marker(&mut self, id: Id, rules: &Rules) -> Result<()> {
+        let element = self.store.name(&marker_bytes(id, Some(rules)));
+        self.store.put(&element, f64::NEG_INFINITY, Only::Any);
+        if let Some(old) = self.marker.take() {
+            self.store.remove(&old.element);
+        }
+        self.marker = Marker::find(&self.store)?;
+        if let Some(schema) = self.marker.as_ref().and_then(|marker| marker.schema.clone()) {
+            self.order = schema.order();
+            self.schema = schema;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Arguments into values. Every error names the argument and what it takes.
+
+use crate::board::{FieldBound, Schema, Value};
+use crate::error::{Error, Result, Shown};
+use crate::number::{parse_extended, parse_finite, parse_integer};
+use crate::server::{Arg, Args, Text};
+
+/// The next argument, or the error for too few of them.
+pub fn required<'a>(args: &mut Args<'a>) -> Result<Arg<'a>> {
+    args.next().ok_or(Error::Arity)
+}
+
+pub fn key(args: &mut Args) -> Result<Text> {
+    required(args).map(Arg::text)
+}
+
+pub fn nothing_more(args: &Args) -> Result<()> {
+    if args.len() == 0 {
+        Ok(())
+    } else {
+        Err(Error::Arity)
+    }
+}
+
+fn refuse(what: &'static str, takes: &'static str, arg: Arg) -> Error {
+    Error::Takes { what, takes, got: Shown::new(arg.bytes()) }
+}
+
+pub fn integer(arg: Arg, what: &'static str) -> Result<i64> {
+    parse_integer(arg.bytes()).ok_or_else(|| refuse(what, "an integer", arg))
+}
+
+/// An integer of at least `least`, 0 or 1.
+pub fn count(arg: Arg, what: &'static str, least: i64) -> Result<u64> {
+    let takes = if least == 0 { "0 or more" } else { "1 or more" };
+    let value = parse_integer(arg.bytes()).filter(|value| *value >= least);
+    value.map(i64::unsigned_abs).ok_or_else(|| refuse(what, takes, arg))
+}
+
+/// A position from 1, or from the end.
+pub fn position(arg: Arg, what: &'static str) -> Result<i64> {
+    let takes = "a position from 1, or a negative one";
+    parse_integer(arg.bytes()).filter(|value| *value != 0).ok_or_else(|| refuse(what, takes, arg))
+}
+
+pub fn percentile(arg: Arg) -> Result<f64> {
+    let value = parse_finite(arg.bytes()).filter(|value| (0.0..=100.0).contains(value));
+    value.ok_or_else(|| refuse("percentile", "0 to 100", arg))
+}
+
+/// One end of a range over the first field.
+pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
+    let (exclusive, text) = match arg.bytes() {
+        [b'(', rest @ ..] => (true, rest),
+        text => (false, text),
+    };
+    // Integers first: they are exact beyond 2^53.
+    let value = parse_integer(text).map(Value::Integer).or_else(|| parse_extended(text).map(Value::Float));
+    let takes = "a number, inf or -inf, with ( before it to leave it out";
+    value.map(|value| FieldBound { value, exclusive }).ok_or_else(|| refuse(what, takes, arg))
+}
+
+/// The arguments as scores and members: so many scores, then a member, and again.
+pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Vec<(crate::board::Tuple, Text)>> {
+    let fields = schema.fields().len();
+    if args.len() == 0 || args.len() % (fields + 1) != 0 {
+        return Err(Error::ScoreCount { fields, got: args.len() });
+    }
+    let mut pairs = Vec::with_capacity(args.len() / (fields + 1));
+    while args.len() > 0 {
+        let values = schema.parse_tuple(args.take_first(fields).map(Arg::bytes))?;
+        pairs.push((values, required(&mut args)?.text()));
+    }
+    Ok(pairs)
+}
+
+/// Sets an option that may be given once.
+pub fn once<T>(place: &mut Option<T>, value: T, name: &'static str) -> Result<()> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(Error::OptionTwice(name)),
+    }
+}
+
+/// One of several options that exclude each other, with its name.
+pub fn one_of<T: PartialEq>(place: &mut Option<(T, &'static str)>, value: T, name: &'static str) -> Result<()> {
+    match place.replace((value, name)) {
+        None => Ok(()),
+        Some((_, other)) if other == name => Err(Error::OptionTwice(name)),
+        Some((_, other)) => Err(Error::OptionsConflict(other, name)),
+    }
+}
+
+pub fn value_of<'a>(args: &mut Args<'a>, option: &'static str) -> Result<Arg<'a>> {
+    args.next().ok_or(Error::OptionWithoutValue(option))
+}

@@ -1,0 +1,28 @@
+//! The commands: parse all arguments, act, reply.
+
+mod args;
+mod board;
+mod groups;
+mod lists;
+mod member;
+mod options;
+mod rows;
+mod score;
+mod write;
+
+pub use board::{alter, clear, create, info, rotate};
+pub use groups::{query, stats};
+pub use lists::{around, byscore, page, range, topn};
+pub use member::{among, get, percentile, score};
+pub use score::{count, forscore, scoreat};
+pub use write::{add, incr, multiset, rem, trim};
+
+use crate::board::Board;
+use crate::error::Result;
+use crate::server::{Access, Call, Text, ZSet};
+
+type ServerBoard = Board<ZSet>;
+
+fn open(call: &Call, key: Text, access: Access) -> Result<ServerBoard> {
+    Board::open(ZSet::open(call.ctx, key, access)?)
+}

@@ -1,0 +1,81 @@
+//! Reads about scores, whoever has them.
+
+use super::args::{bound, key, nothing_more, percentile, required};
+use super::open;
+use super::options;
+use crate::error::{Error, Result};
+use crate::server::{Access, Arg, Call, Reply};
+
+pub fn count(call: &Call) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let bounds = match args.len() {
+        0 => None,
+        _ => Some((bound(required(&mut args)?, "min")?, bound(required(&mut args)?, "max")?)),
+    };
+    nothing_more(&args)?;
+    let board = open(call, key, Access::Read)?;
+    let members = match bounds {
+        None => board.members(),
+        Some((min, max)) => {
+            let (first, end) = board.first_field_positions(min, max)?;
+            end - first
+        }
+    };
+    Reply::new(call.ctx).count(members);
+    Ok(())
+}
+
+pub fn forscore(call: &Call) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let board = open(call, key, Access::Read)?;
+    let fields = board.schema().fields().len();
+    if args.len() < fields {
+        return Err(Error::ScoreCount { fields, got: args.len() });
+    }
+    let values = board.schema().parse_tuple(args.take_first(fields).map(Arg::bytes))?;
+    let kind = options::kind(args)?.unwrap_or_else(|| board.default_kind());
+    Reply::new(call.ctx).count(board.rank_for(&values, kind)?);
+    Ok(())
+}
+
+pub fn scoreat(call: &Call) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let percentile = percentile(required(&mut args)?)?;
+    nothing_more(&args)?;
+    let board = open(call, key, Access::Read)?;
+    if board.schema().fields().len() != 1 {
+        return Err(Error::OneFieldOnly);
+    }
+    let reply = Reply::new(call.ctx);
+    let Some(worst) = board.members().checked_sub(1) else {
+        reply.null();
+        return Ok(());
+    };
+    let exact = percentile / 100.0 * worst as f64;
+    let below = (exact.floor() as u64).min(worst);
+    let above = (exact.ceil() as u64).min(worst);
+    let score = |from_worst: u64| -> Result<f64> {
+        let values = board.values_at(worst - from_worst)?;
+        Ok(values.and_then(|values| values.first().map(|value| value.as_f64())).unwrap_or_default())
+    };
+    let low = score(below)?;
+    let high = if above == below { low } else { score(above)? };
+    reply.float(between(low, high, exact - exact.floor()));
+    Ok(())
+}
+
+/// Linear between two scores, either of which may be infinite or huge.
+fn between(low: f64, high: f64, share: f64) -> f64 {
+    if low == high || share == 0.0 {
+        return low;
+    }
+    let span = high - low;
+    if span.is_finite() {
+        low + span * share
+    } else {
+        low * (1.0 - share) + high * share
+    }
+}

@@ -1,0 +1,55 @@
+//! What `CONFIG SET rank.…` and load arguments set.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// A numeric option: its name without the module's, its bounds and default, its value.
+pub struct Number {
+    pub name: &'static str,
+    pub min: i64,
+    pub max: i64,
+    pub default: i64,
+    pub value: AtomicI64,
+}
+
+impl Number {
+    const fn new(name: &'static str, min: i64, max: i64, default: i64) -> Number {
+        Number { name, min, max, default, value: AtomicI64::new(default) }
+    }
+
+    fn get(&self) -> i64 {
+        self.value.load(Ordering::Relaxed)
+    }
+}
+
+/// The most rows or members one reply may hold; 0 for no bound.
+pub static MAX_ROWS: Number = Number::new("max-rows", 0, i64::MAX, 0);
+/// The largest limit a SLIDING rule may have.
+pub static RATE_MAX_LOG: Number = Number::new("rate-max-log", 1, 1_000_000_000, 100_000);
+
+pub static ALL: [&Number; 2] = [&MAX_ROWS, &RATE_MAX_LOG];
+
+/// An error where a reply would hold more rows than allowed.
+pub fn check_rows(rows: u64) -> Result<()> {
+    let most = MAX_ROWS.get().max(0).unsigned_abs();
+    if most > 0 && rows > most {
+        return Err(Error::TooManyRows { rows, most });
+    }
+    Ok(())
+}
+
+/// What is wrong with the module's load arguments, which the server does not check.
+pub fn load_problem(args: &[&[u8]]) -> Option<String> {
+    let mut words = args.iter();
+    while let Some(name) = words.next() {
+        let Some(option) = ALL.iter().find(|option| option.name.as_bytes() == *name) else {
+            return Some(format!("unknown load argument '{}'", crate::error::Shown::new(name)));
+        };
+        let value = words.next().and_then(|value| crate::number::parse_integer(value));
+        if !value.is_some_and(|value| (option.min..=option.max).contains(&value)) {
+            return Some(format!("{} takes {} to {}", option.name, option.min, option.max));
+        }
+    }
+    None
+}

@@ -1,0 +1,42 @@
+//! Which time it is, and for whom.
+
+/// The latest time a limiter can record: sorted-set scores are doubles, exact up to here.
+pub(super) const MAX_MICROS: i64 = 1 << 53;
+
+/// The caller's clock decides, the server's clock only helps to place the expiry. Without `NOW` they are one.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    caller: i64,
+    server: i64,
+}
+
+impl Clock {
+    /// `caller_micros` is [`Request::now`](super::Request::now).
+    pub fn new(server_micros: i64, caller_micros: Option<i64>) -> Clock {
+        let server = server_micros.clamp(0, MAX_MICROS);
+        let caller = caller_micros.map_or(server, |micros| micros.clamp(0, MAX_MICROS));
+        Clock { caller, server }
+    }
+
+    /// The time that counts: a clock behind the newest recorded time stands still there.
+    pub(super) fn not_before(self, newest: Option<i64>) -> i64 {
+        newest.map_or(self.caller, |newest| newest.max(self.caller))
+    }
+
+    /// Microseconds the caller has to wait for a moment; 0 if it has passed.
+    pub(super) fn until(self, micros: i64) -> u64 {
+        u64::try_from(micros.saturating_sub(self.caller)).unwrap_or(0)
+    }
+
+    /// When a key may go that matters for `wait` microseconds on the caller's clock. Counted from the later of the two
+    /// clocks, so that a replay of old times does not write keys that are expired at birth.
+    pub(super) fn expire_at_ms(self, wait: u64) -> i64 {
+        let now = self.caller.max(self.server).unsigned_abs();
+        i64::try_from(millis_rounded_up(now.saturating_add(wait))).unwrap_or(i64::MAX)
+    }
+}
+
+/// A wait cut short by rounding is a call that is denied once more.
+pub(super) fn millis_rounded_up(micros: u64) -> u64 {
+    micros.div_ceil(1_000)
+}

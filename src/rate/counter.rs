@@ -1,0 +1,129 @@
+//! `COUNTER`: two counts, of the current and the previous window aligned to the epoch; the previous one counts by the part
+//! of it that a sliding window would still see. Stored as `newest previous current`, the newest time a unit was taken
+//! and the counts as of then.
+
+use super::clock::MAX_MICROS;
+use super::error::RateError;
+use super::hash::{push_micros, Call, Judged, Window};
+use super::request::Algorithm;
+use super::rule::{Rule, MAX_LIMIT};
+use super::text::{push_number, stored_number, Text};
+use super::verdict::{wait_for, Standing};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counter {
+    newest: i64,
+    previous: u64,
+    current: u64,
+}
+
+impl Window for Counter {
+    const ALGORITHM: Algorithm = Algorithm::Counter;
+    const PREFIX: &'static str = "counter:";
+
+    fn parse(value: &[u8], _: Rule) -> Option<Counter> {
+        let mut numbers = value.split(|byte| *byte == b' ');
+        let newest = stored_number(numbers.next()?, 0..=MAX_MICROS as u64)?;
+        let previous = stored_number(numbers.next()?, 0..=MAX_LIMIT)?;
+        let current = stored_number(numbers.next()?, 1..=MAX_LIMIT)?;
+        let state = Counter { newest: i64::try_from(newest).ok()?, previous, current };
+        numbers.next().is_none().then_some(state)
+    }
+
+    fn push(&self, value: &mut Text) {
+        push_micros(value, self.newest);
+        value.push(b" ");
+        push_number(value, self.previous);
+        value.push(b" ");
+        push_number(value, self.current);
+    }
+
+    fn newest(&self) -> i64 {
+        self.newest
+    }
+
+    fn judge(state: Option<Counter>, call: &Call, at: i64) -> Result<Judged<Counter>, RateError> {
+        let window = call.rule.window_micros();
+        let counts = Counts::at(state, window, at);
+        let capacity = call.rule.limit();
+        let left = capacity.saturating_sub(counts.weight());
+        Ok(Judged {
+            standing: Standing {
+                capacity,
+                left,
+                wait: wait_for(call.cost, left, capacity, || Ok::<_, RateError>(counts.wait(capacity, call.cost)))?,
+                reset: counts.reset(),
+                reset_if_taken: Counts { current: 1, ..counts }.reset(),
+            },
+            taken: Counter { newest: at, previous: counts.previous, current: counts.current.saturating_add(call.cost) },
+        })
+    }
+}
+
+/// The two counts as of a moment, and how far that is from the end of its window.
+#[derive(Clone, Copy)]
+struct Counts {
+    previous: u64,
+    current: u64,
+    window: u64,
+    /// 1 ..= window
+    to_end: u64,
+}
+
+impl Counts {
+    fn at(state: Option<Counter>, window: u64, at: i64) -> Counts {
+        let at = at.unsigned_abs();
+        // Windows are 1 ms or longer; the bounds keep a division by zero out of reach of any mistake.
+        let window = window.max(1);
+        let index = at / window;
+        let (previous, current) = match state {
+            None => (0, 0),
+            Some(state) => match index.saturating_sub(state.newest.unsigned_abs() / window) {
+                0 => (state.previous, state.current),
+                1 => (state.current, 0),
+                _ => (0, 0),
+            },
+        };
+        Counts { previous, current, window, to_end: window - at % window }
+    }
+
+    /// Units that count now, rounded up: c + p(W − e)/W.
+    fn weight(self) -> u64 {
+        let share = product(self.previous, self.to_end).div_ceil(u128::from(self.window));
+        self.current.saturating_add(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+
+    /// The least wait after which `cost`, which fits `limit` but not now, passes: either the previous window's share
+    /// shrinks enough before the current one ends, or the current window has to become the previous one and shrink.
+    fn wait(self, limit: u64, cost: u64) -> u64 {
+        let free_after = |counted: u64| limit.saturating_sub(cost).checked_sub(counted);
+        match free_after(self.current) {
+            Some(free) => self.to_end.saturating_sub(self.bearable(free, self.previous)),
+            None => {
+                let free = free_after(0).unwrap_or(0);
+                let next_end = self.to_end.saturating_add(self.window);
+                next_end.saturating_sub(self.bearable(free, self.current))
+            }
+        }
+    }
+
+    /// How far from the end of a window `units` of the one before weigh no more than `free`.
+    fn bearable(self, free: u64, units: u64) -> u64 {
+        let distance = product(free, self.window).checked_div(u128::from(units));
+        distance.and_then(|distance| u64::try_from(distance).ok()).unwrap_or(u64::MAX)
+    }
+
+    fn reset(self) -> u64 {
+        if self.current > 0 {
+            self.to_end.saturating_add(self.window)
+        } else if self.previous > 0 {
+            self.to_end
+        } else {
+            0
+        }
+    }
+}
+
+fn product(left: u64, right: u64) -> u128 {
+    u128::from(left).saturating_mul(u128::from(right))
+}

@@ -1,0 +1,185 @@
+//! The arguments of `RATE.CHECK` and `RATE.PEEK` after the key.
+
+use std::iter::Peekable;
+
+use smallvec::SmallVec;
+
+use super::clock::MAX_MICROS;
+use super::error::RateError;
+use super::rule::{parse_limit, parse_number, Rule};
+use super::text::Quoted;
+
+const MAX_COST: u64 = i64::MAX as u64;
+const MAX_NOW_MS: u64 = MAX_MICROS as u64 / 1_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// The one that lives in a sorted set; the others live in a hash.
+    Sliding,
+    Fixed,
+    Counter,
+    Gcra,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub(super) rules: SmallVec<[Rule; 2]>,
+    pub(super) algorithm: Algorithm,
+    pub(super) burst: Option<u64>,
+    pub(super) cost: u64,
+    pub(super) now: Option<i64>,
+}
+
+impl Request {
+    /// `rule [rule ...] [SLIDING|FIXED|COUNTER|GCRA] [BURST n] [COST n] [NOW ms]`; `max_log` is the largest limit of a
+    /// `SLIDING` rule.
+    pub fn parse<'a>(words: impl IntoIterator<Item = &'a [u8]>, max_log: u64) -> Result<Request, RateError> {
+        let mut words = words.into_iter().peekable();
+        let rules = parse_rules(&mut words)?;
+        let options = Options::parse(words)?;
+        let algorithm = options.algorithm.unwrap_or(Algorithm::Sliding);
+        if options.burst.is_some() && algorithm != Algorithm::Gcra {
+            return Err(RateError::BurstWithoutGcra);
+        }
+        if algorithm == Algorithm::Sliding {
+            if let Some(over) = rules.iter().find(|rule| rule.limit() > max_log) {
+                return Err(RateError::LimitOverLog { limit: over.limit(), max_log });
+            }
+        }
+        Ok(Request { rules, algorithm, burst: options.burst, cost: options.cost.unwrap_or(1), now: options.now })
+    }
+
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// The caller's clock in microseconds, if the call brings one.
+    pub fn now(&self) -> Option<i64> {
+        self.now
+    }
+}
+
+fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<SmallVec<[Rule; 2]>, RateError> {
+    let mut rules = SmallVec::new();
+    while let Some(word) = words.next_if(|word| Keyword::of(word).is_none()) {
+        // After a rule, what does not even begin like a number is a misspelt option rather than a bad limit.
+        if !rules.is_empty() && !begins_like_a_number(word) {
+            return Err(RateError::UnknownOption { got: Quoted::new(word) });
+        }
+        rules.push(match split_at_slash(word) {
+            Some((limit, window)) => Rule::parse(limit, (!window.is_empty()).then_some(window))?,
+            None => Rule::parse(word, words.next_if(|next| could_be_a_window(next)))?,
+        });
+    }
+    if rules.is_empty() {
+        return Err(RateError::NoRule);
+    }
+    match repeated_window(&rules) {
+        Some(window_ms) => Err(RateError::WindowTwice { window_ms }),
+        None => Ok(rules),
+    }
+}
+
+fn begins_like_a_number(word: &[u8]) -> bool {
+    matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/'))
+}
+
+/// An option or another rule in one word means that the window was forgotten.
+fn could_be_a_window(word: &[u8]) -> bool {
+    Keyword::of(word).is_none() && split_at_slash(word).is_none()
+}
+
+fn split_at_slash(word: &[u8]) -> Option<(&[u8], &[u8])> {
+    let slash = word.iter().position(|byte| *byte == b'/')?;
+    let (limit, rest) = word.split_at_checked(slash)?;
+    Some((limit, rest.strip_prefix(b"/")?))
+}
+
+/// By sorting: nothing bounds the number of rules but the size of a command.
+fn repeated_window(rules: &[Rule]) -> Option<u64> {
+    if rules.len() < 2 {
+        return None;
+    }
+    let mut windows: SmallVec<[u64; 8]> = rules.iter().map(|rule| rule.window_ms()).collect();
+    windows.sort_unstable();
+    let next_ones = windows.iter().skip(1);
+    let (twice, _) = windows.iter().zip(next_ones).find(|(one, next)| one == next)?;
+    Some(*twice)
+}
+
+enum Keyword {
+    Algorithm(Algorithm),
+    Burst,
+    Cost,
+    Now,
+}
+
+impl Keyword {
+    fn of(word: &[u8]) -> Option<Keyword> {
+        let named = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+        // Most words are numbers, and are asked twice.
+        if !word.first()?.is_ascii_alphabetic() {
+            None
+        } else if named("SLIDING") {
+            Some(Keyword::Algorithm(Algorithm::Sliding))
+        } else if named("FIXED") {
+            Some(Keyword::Algorithm(Algorithm::Fixed))
+        } else if named("COUNTER") {
+            Some(Keyword::Algorithm(Algorithm::Counter))
+        } else if named("GCRA") {
+            Some(Keyword::Algorithm(Algorithm::Gcra))
+        } else if named("BURST") {
+            Some(Keyword::Burst)
+        } else if named("COST") {
+            Some(Keyword::Cost)
+        } else if named("NOW") {
+            Some(Keyword::Now)
+        } else {
+            None
+        }
+    }
+}
+
+#[derive(Default)]
+struct Options {
+    algorithm: Option<Algorithm>,
+    burst: Option<u64>,
+    cost: Option<u64>,
+    now: Option<i64>,
+}
+
+impl Options {
+    fn parse<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Result<Options, RateError> {
+        let mut options = Options::default();
+        while let Some(word) = words.next() {
+            let keyword = Keyword::of(word).ok_or_else(|| RateError::UnknownOption { got: Quoted::new(word) })?;
+            let mut value = |option| words.next().ok_or(RateError::OptionWithoutValue { option });
+            match keyword {
+                Keyword::Algorithm(algorithm) => {
+                    set_once(&mut options.algorithm, "algorithm", algorithm)?;
+                }
+                Keyword::Burst => {
+                    let burst = parse_limit("BURST", value("BURST")?)?;
+                    set_once(&mut options.burst, "BURST", burst)?;
+                }
+                Keyword::Cost => {
+                    let cost = parse_number("COST", value("COST")?, 0, MAX_COST)?;
+                    set_once(&mut options.cost, "COST", cost)?;
+                }
+                Keyword::Now => {
+                    let millis = parse_number("NOW", value("NOW")?, 0, MAX_NOW_MS)?;
+                    let micros = i64::try_from(millis).unwrap_or(0).saturating_mul(1_000);
+                    set_once(&mut options.now, "NOW", micros)?;
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn set_once<T>(slot: &mut Option<T>, option: &'static str, value: T) -> Result<(), RateError> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(RateError::OptionTwice { option }),
+    }
+}

@@ -1,0 +1,114 @@
+use super::*;
+
+#[test]
+fn a_bucket_of_limit() {
+    assert_table(
+        "10 1s GCRA",
+        &[
+            (0, 0, [0, 10, 10, 0, 0, 1]),
+            (0, 10, [0, 10, 0, 0, 1_000, 1]),
+            (0, 1, [1, 10, 0, 100, 1_000, 1]),
+            (99, 1, [1, 10, 0, 1, 901, 1]),
+            (100, 1, [0, 10, 0, 0, 1_000, 1]),
+            (350, 2, [0, 10, 0, 0, 950, 1]),
+            (350, 11, [1, 10, 0, -1, 950, 1]),
+            (350, 10, [1, 10, 0, 950, 950, 1]),
+            // Back: stands still at 350 ms.
+            (100, 1, [1, 10, 0, 300, 1_200, 1]),
+            (1_300, 0, [0, 10, 10, 0, 0, 1]),
+        ],
+    );
+}
+
+#[test]
+fn a_burst_of_its_own() {
+    assert_table(
+        "60 1m BURST 3 GCRA",
+        &[
+            (0, 3, [0, 3, 0, 0, 3_000, 1]),
+            (0, 4, [1, 3, 0, -1, 3_000, 1]),
+            (500, 1, [1, 3, 0, 500, 2_500, 1]),
+            (1_000, 1, [0, 3, 0, 0, 3_000, 1]),
+            (2_000, 2, [1, 3, 1, 1_000, 2_000, 1]),
+        ],
+    );
+    // A bucket larger than the limit.
+    assert_table("1 1s BURST 5 GCRA", &[(0, 5, [0, 5, 0, 0, 5_000, 1]), (0, 2, [1, 5, 0, 2_000, 5_000, 1])]);
+}
+
+#[test]
+fn refill_keeps_its_fractions() {
+    // 3 units in 10 ms: one every 3.333 ms. A thousand calls later not a nanosecond is lost.
+    let mut limiter = Limiter::default();
+    let mut micros = 0;
+    limiter.run("3 10ms GCRA COST 3", Mode::Check, micros).unwrap();
+    for call in 1..=3_000 {
+        micros = (call * 10_000_i64 + 2) / 3;
+        let early = limiter.run("3 10ms GCRA", Mode::Check, micros - 1).unwrap();
+        assert_eq!((early[0], early[3]), (1, 1), "call {call}");
+        let reply = limiter.run("3 10ms GCRA", Mode::Check, micros).unwrap();
+        assert_eq!((reply[0], reply[2]), (0, 0), "call {call}");
+    }
+    assert_eq!(micros, 10_000_000);
+    assert_eq!(limiter.hash.unwrap()[b"gcra:10ms".as_slice()], b"10000000 30000000");
+}
+
+#[test]
+fn rates_far_below_and_above_the_clock() {
+    assert_table(
+        "1000000000 1ms GCRA",
+        &[
+            (0, 1_000_000_000, [0, 1_000_000_000, 0, 0, 1, 1]),
+            (0, 1, [1, 1_000_000_000, 0, 1, 1, 1]),
+            (1, 1, [0, 1_000_000_000, 999_999_999, 0, 1, 1]),
+        ],
+    );
+    assert_table(
+        "1 366d GCRA",
+        &[(0, 1, [0, 1, 0, 0, 31_622_400_000, 1]), (1, 1, [1, 1, 0, 31_622_399_999, 31_622_399_999, 1])],
+    );
+}
+
+#[test]
+fn times_beyond_counting_are_an_error_and_change_nothing() {
+    let mut limiter = Limiter::default();
+    let words = "1 366d BURST 1000000000 GCRA COST 1000000000";
+    for mode in [Mode::Check, Mode::Peek] {
+        let error = limiter.run(words, mode, 0).unwrap_err();
+        assert_eq!(error, RateError::Overflow { cost: 1_000_000_000 });
+    }
+    assert_eq!(limiter, Limiter::default());
+}
+
+#[test]
+fn several_rules_take_from_all_or_none() {
+    assert_table(
+        "2/1s 3/10s GCRA",
+        &[
+            (0, 2, [0, 2, 0, 0, 1_000, 1]),
+            (0, 1, [1, 2, 0, 500, 1_000, 1]),
+            (1_000, 1, [0, 3, 0, 0, 9_000, 2]),
+            // A third of 10 s refills a unit, of which 1 s is over.
+            (1_000, 1, [1, 3, 0, 2_334, 9_000, 2]),
+            (3_333, 1, [1, 3, 0, 1, 6_667, 2]),
+            (3_334, 1, [0, 3, 0, 0, 10_000, 2]),
+        ],
+    );
+}
+
+#[test]
+fn the_longest_text_and_the_latest_time() {
+    let latest = 9_007_199_254_740;
+    assert_table(
+        "1000000000 366d GCRA",
+        &[
+            (latest, 1_000_000_000, [0, 1_000_000_000, 0, 0, 31_622_400_000, 1]),
+            (latest, 1, [1, 1_000_000_000, 0, 32, 31_622_400_000, 1]),
+        ],
+    );
+    let mut limiter = Limiter::default();
+    limiter.run("1000000000 366d GCRA COST 1000000000", Mode::Check, latest * 1_000).unwrap();
+    let value = b"9007199254740000 31622400000000000000000000";
+    assert_eq!(limiter.hash.unwrap()[b"gcra:31622400000ms".as_slice()], value);
+    assert_eq!(limiter.expire_at_ms, Some(latest + 31_622_400_000));
+}

@@ -1,0 +1,113 @@
+use super::*;
+
+#[test]
+fn ways_to_write_a_rule() {
+    for (words, rules) in [
+        ("100 60", vec![(100, 60_000)]),
+        ("100 60s", vec![(100, 60_000)]),
+        ("100 1m", vec![(100, 60_000)]),
+        ("100/1m", vec![(100, 60_000)]),
+        ("100/60", vec![(100, 60_000)]),
+        ("1 1ms", vec![(1, 1)]),
+        ("1000000000/366d gcra", vec![(1_000_000_000, 31_622_400_000)]),
+        ("007 +5h", vec![(7, 18_000_000)]),
+        ("5/1s 100 1m 1000/1d", vec![(5, 1_000), (100, 60_000), (1_000, 86_400_000)]),
+    ] {
+        let request = parse(words).expect(words);
+        let parsed: Vec<_> = request.rules.iter().map(|rule| (rule.limit(), rule.window_ms())).collect();
+        assert_eq!(parsed, rules, "{words}");
+    }
+}
+
+#[test]
+fn options_in_any_order_and_case() {
+    let request = parse("10 1s now 5 cost 3 Gcra burst 7").unwrap();
+    assert_eq!(request, parse("10 1s GCRA BURST 7 COST 3 NOW 5").unwrap());
+    assert_eq!(request.algorithm(), Algorithm::Gcra);
+    assert_eq!((request.burst, request.cost, request.now()), (Some(7), 3, Some(5_000)));
+
+    let request = parse("10 1s").unwrap();
+    assert_eq!(request.algorithm(), Algorithm::Sliding);
+    assert_eq!((request.burst, request.cost, request.now()), (None, 1, None));
+    assert_eq!(parse("1 1 NOW 9007199254740").unwrap().now(), Some(9_007_199_254_740_000));
+    assert_eq!(parse("1 1 COST 9223372036854775807").unwrap().cost, i64::MAX as u64);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let window = "window takes 1ms to 366d, a whole number with ms, s, m, h, d or none for seconds, got";
+    let option = "option takes SLIDING, FIXED, COUNTER, GCRA, BURST, COST or NOW, got";
+    for (words, expected) in [
+        ("", "rule takes a limit and a window, got none".to_string()),
+        ("SLIDING", "rule takes a limit and a window, got none".to_string()),
+        ("60", "limit 60 has no window".to_string()),
+        ("60/", "limit 60 has no window".to_string()),
+        ("60 COST 1", "limit 60 has no window".to_string()),
+        ("60 5/1s", "limit 60 has no window".to_string()),
+        ("1 1 5", "limit 5 has no window".to_string()),
+        ("0 60", "limit takes 1 to 1000000000, got 0".to_string()),
+        ("-5 60", "limit takes 1 to 1000000000, got -5".to_string()),
+        ("1000000001 60", "limit takes 1 to 1000000000, got 1000000001".to_string()),
+        ("1.5 60", "limit takes 1 to 1000000000, got '1.5'".to_string()),
+        ("x 60", "limit takes 1 to 1000000000, got 'x'".to_string()),
+        ("/60", "limit takes 1 to 1000000000, got ''".to_string()),
+        ("99999999999999999999999999 60", "limit takes 1 to 1000000000, got 99999999999999999999999999".to_string()),
+        ("1 0", format!("{window} 0")),
+        ("1 -1", format!("{window} -1")),
+        ("1 0ms", format!("{window} '0ms'")),
+        ("1 367d", format!("{window} '367d'")),
+        ("1 31622401", format!("{window} 31622401")),
+        ("1 31622400001ms", format!("{window} '31622400001ms'")),
+        ("1 99999999999999999999d", format!("{window} '99999999999999999999d'")),
+        ("1 1w", format!("{window} '1w'")),
+        ("1 1.5s", format!("{window} '1.5s'")),
+        ("1 ms", format!("{window} 'ms'")),
+        ("1/1/1", format!("{window} '1/1'")),
+        ("5 1m 6 60", "rules take different windows, got 60000ms twice".to_string()),
+        ("1 1 LEAKY", format!("{option} 'LEAKY'")),
+        ("1 1 FIXED 2 2", format!("{option} 2")),
+        ("1 1 FIXED GCRA", "algorithm is given twice".to_string()),
+        ("1 1 COST 1 COST 1", "COST is given twice".to_string()),
+        ("1 1 COST", "COST has no value".to_string()),
+        ("1 1 COST -1", "COST takes 0 to 9223372036854775807, got -1".to_string()),
+        ("1 1 COST 9223372036854775808", "COST takes 0 to 9223372036854775807, got 9223372036854775808".to_string()),
+        ("1 1 NOW -1", "NOW takes 0 to 9007199254740, got -1".to_string()),
+        ("1 1 NOW 9007199254741", "NOW takes 0 to 9007199254740, got 9007199254741".to_string()),
+        ("1 1 GCRA BURST 0", "BURST takes 1 to 1000000000, got 0".to_string()),
+        ("1 1 BURST 5", "BURST goes with GCRA alone".to_string()),
+        ("1 1 FIXED BURST 5", "BURST goes with GCRA alone".to_string()),
+        (
+            "100001 1",
+            "limit takes 1 to 100000 with SLIDING (rank.rate-max-log), got 100001; COUNTER and GCRA take more"
+                .to_string(),
+        ),
+    ] {
+        assert_eq!(parse(words).expect_err(words).to_string(), expected, "{words}");
+    }
+    assert!(parse("100000 1").is_ok());
+    assert!(parse("100001 1 COUNTER").is_ok());
+}
+
+#[test]
+fn foreign_bytes_are_shown_as_one_line_of_ascii() {
+    let long = "y".repeat(100);
+    for (word, shown) in [
+        (b"\0\xff\n~ x".as_slice(), r"'\x00\xff\x0a~ x'".to_string()),
+        (long.as_bytes(), format!("'{}...'", &long[..64])),
+        (&[0xc3; 100], format!("'{}...'", r"\xc3".repeat(16))),
+    ] {
+        let error = Request::parse([word, b"60"], MAX_LOG).unwrap_err();
+        assert_eq!(error.to_string(), format!("limit takes 1 to 1000000000, got {shown}"));
+    }
+}
+
+#[test]
+fn a_great_many_rules() {
+    let words: Vec<_> = (1..=200_000).map(|ms| format!("5/{ms}ms")).collect();
+    let rules = |words: &[String]| {
+        Request::parse(words.iter().map(String::as_bytes), MAX_LOG).map(|request| request.rules.len())
+    };
+    assert_eq!(rules(&words), Ok(200_000));
+    let twice: Vec<_> = words.iter().cloned().chain(["1/77ms".to_string()]).collect();
+    assert_eq!(rules(&twice), Err(RateError::WindowTwice { window_ms: 77 }));
+}

@@ -1,0 +1,144 @@
+//! Core commands that have no low-level function, by `RM_Call`.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::raw::c_longlong;
+
+use redis_module::raw::{self, RedisModuleCallReply, RedisModuleString};
+
+use super::context::Ctx;
+use super::text::Text;
+use crate::error::{Error, Result};
+
+pub struct CallReply {
+    raw: *mut RedisModuleCallReply,
+}
+
+impl CallReply {
+    fn checked(raw: *mut RedisModuleCallReply) -> Result<CallReply> {
+        if raw.is_null() {
+            let error = io::Error::last_os_error();
+            return Err(match error.kind() {
+                // The cluster's answer for keys that are not, or not all, on this node.
+                io::ErrorKind::PermissionDenied => Error::TryAgain,
+                _ => Error::Server(format!("ERR the server refused a call of redis-rank: {error}")),
+            });
+        }
+        let reply = CallReply { raw };
+        if reply.kind() == raw::REDISMODULE_REPLY_ERROR {
+            return Err(Error::Server(String::from_utf8_lossy(reply.bytes()).into_owned()));
+        }
+        Ok(reply)
+    }
+
+    fn kind(&self) -> isize {
+        // SAFETY: the reply is alive.
+        unsafe { api!(RedisModule_CallReplyType)(self.raw) as isize }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        let mut length = 0;
+        // SAFETY: the reply is alive as long as the slice, and has that many bytes.
+        unsafe {
+            let start = api!(RedisModule_CallReplyStringPtr)(self.raw, &mut length);
+            if start.is_null() {
+                return &[];
+            }
+            std::slice::from_raw_parts(start.cast(), length)
+        }
+    }
+
+    pub fn integer(&self) -> Option<i64> {
+        // SAFETY: the reply is alive, and an integer when it is asked for.
+        (self.kind() == raw::REDISMODULE_REPLY_INTEGER).then(|| unsafe { api!(RedisModule_CallReplyInteger)(self.raw) })
+    }
+
+    pub fn count(&self) -> u64 {
+        self.integer().unwrap_or(0).max(0).unsigned_abs()
+    }
+
+    pub fn len(&self) -> usize {
+        // SAFETY: the reply is alive.
+        unsafe { api!(RedisModule_CallReplyLength)(self.raw) }
+    }
+
+    pub fn text_at(&self, index: usize) -> Option<Text> {
+        // SAFETY: the reply is alive; elements belong to it; the string that is made is ours.
+        unsafe {
+            let element = api!(RedisModule_CallReplyArrayElement)(self.raw, index);
+            if element.is_null() {
+                return None;
+            }
+            Text::take(api!(RedisModule_CreateStringFromCallReply)(element))
+        }
+    }
+}
+
+impl Drop for CallReply {
+    fn drop(&mut self) {
+        // SAFETY: the reply is ours, and freed once.
+        unsafe { api!(RedisModule_FreeCallReply)(self.raw) };
+    }
+}
+
+impl Ctx {
+    /// A write command that propagates and announces itself. No handle on its keys may be open.
+    pub fn write(self, command: &CStr, args: &mut [*mut RedisModuleString]) -> Result<CallReply> {
+        // SAFETY: the strings are alive during the call.
+        CallReply::checked(unsafe {
+            api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"!v".as_ptr(), args.as_mut_ptr(), args.len())
+        })
+    }
+
+    /// No handle on either key may be open.
+    pub fn rename(self, from: &Text, to: &Text) -> Result<()> {
+        self.write(c"RENAME", &mut [from.raw(), to.raw()]).map(drop)
+    }
+
+    pub fn zrank(self, key: &Text, element: &Text) -> Result<Option<u64>> {
+        // SAFETY: the strings are alive during the call.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(self.raw(), c"ZRANK".as_ptr(), c"ss".as_ptr(), key.raw(), element.raw())
+        })?;
+        Ok(reply.integer().map(i64::unsigned_abs))
+    }
+
+    /// ZCOUNT from the lowest score up to `max`, which is in the notation of that command.
+    pub fn zcount_to(self, key: &Text, max: &str) -> Result<u64> {
+        // SAFETY: strings and buffer are alive during the call.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                c"ZCOUNT".as_ptr(),
+                c"scb".as_ptr(),
+                key.raw(),
+                c"-inf".as_ptr(),
+                max.as_ptr(),
+                max.len(),
+            )
+        })?;
+        Ok(reply.count())
+    }
+
+    pub fn zrange(self, key: &Text, first: u64, last: u64) -> Result<CallReply> {
+        self.by_index(c"ZRANGE", c"sll", key, first, last)
+    }
+
+    pub fn zremrangebyrank(self, key: &Text, first: u64, last: u64) -> Result<u64> {
+        Ok(self.by_index(c"ZREMRANGEBYRANK", c"!sll", key, first, last)?.count())
+    }
+
+    fn by_index(self, command: &CStr, format: &CStr, key: &Text, first: u64, last: u64) -> Result<CallReply> {
+        // SAFETY: the strings are alive during the call; `l` takes a long long.
+        CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                command.as_ptr(),
+                format.as_ptr(),
+                key.raw(),
+                first as c_longlong,
+                last as c_longlong,
+            )
+        })
+    }
+}

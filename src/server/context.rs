@@ -1,0 +1,116 @@
+//! The running command: its arguments, its clock, its effects.
+
+use std::ffi::CStr;
+use std::os::raw::c_int;
+
+use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
+
+use super::text::{Args, Text};
+
+#[derive(Clone, Copy)]
+pub struct Ctx {
+    raw: *mut RedisModuleCtx,
+}
+
+/// One call of a command.
+pub struct Call<'a> {
+    pub ctx: Ctx,
+    args: &'a [*mut RedisModuleString],
+}
+
+/// Classes of keyspace events.
+#[derive(Clone, Copy)]
+pub enum EventClass {
+    Generic,
+    SortedSet,
+    Hash,
+}
+
+impl<'a> Call<'a> {
+    /// # Safety
+    /// The pointers are those the server called the command with, and live for `'a`.
+    pub unsafe fn new(ctx: *mut RedisModuleCtx, args: &'a [*mut RedisModuleString]) -> Call<'a> {
+        Call { ctx: Ctx { raw: ctx }, args }
+    }
+
+    /// The arguments behind the command's name.
+    pub fn args(&self) -> Args<'a> {
+        // SAFETY: the arguments live as long as the call.
+        unsafe { Args::new(self.args.get(1..).unwrap_or_default()) }
+    }
+}
+
+impl Ctx {
+    /// # Safety
+    /// The pointer must be a live context.
+    pub unsafe fn new(raw: *mut RedisModuleCtx) -> Ctx {
+        Ctx { raw }
+    }
+
+    pub fn raw(self) -> *mut RedisModuleCtx {
+        self.raw
+    }
+
+    /// Unix milliseconds.
+    pub fn now(self) -> i64 {
+        // SAFETY: takes nothing.
+        unsafe { api!(RedisModule_Milliseconds)() }
+    }
+
+    fn has_flag(self, flag: u32) -> bool {
+        // SAFETY: the context is alive.
+        let flags = unsafe { api!(RedisModule_GetContextFlags)(self.raw) };
+        flags as u32 & flag != 0
+    }
+
+    pub fn is_resp3(self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_RESP3)
+    }
+
+    /// Sixteen random hexadecimal digits.
+    pub fn random_id(self) -> [u8; 16] {
+        let mut id = [b'0'; 16];
+        // SAFETY: writes just as many characters as there is room.
+        unsafe { api!(RedisModule_GetRandomHexChars)(id.as_mut_ptr().cast(), id.len()) };
+        id
+    }
+
+    pub fn signal_modified(self, key: &Text) {
+        // SAFETY: context and string are alive.
+        unsafe { api!(RedisModule_SignalModifiedKey)(self.raw, key.raw()) };
+    }
+
+    pub fn notify(self, class: EventClass, event: &CStr, key: &Text) {
+        let class: c_int = match class {
+            EventClass::Generic => raw::REDISMODULE_NOTIFY_GENERIC,
+            EventClass::SortedSet => raw::REDISMODULE_NOTIFY_ZSET,
+            EventClass::Hash => raw::REDISMODULE_NOTIFY_HASH,
+        };
+        // SAFETY: context and strings are alive.
+        unsafe { api!(RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.raw()) };
+    }
+
+    /// Propagates the commonest of all effects, without a list of arguments.
+    pub fn replicate_zadd(self, key: &Text, score: &str, element: &Text) {
+        // SAFETY: strings and buffer are alive; the server takes references or copies of its own.
+        unsafe {
+            api!(RedisModule_Replicate)(
+                self.raw,
+                c"ZADD".as_ptr(),
+                c"sbs".as_ptr(),
+                key.raw(),
+                score.as_ptr(),
+                score.len(),
+                element.raw(),
+            );
+        }
+    }
+
+    /// Propagates a command to the AOF and the replicas.
+    pub fn replicate(self, command: &CStr, args: &mut [*mut RedisModuleString]) {
+        // SAFETY: the strings are alive; the server takes references of its own.
+        unsafe {
+            api!(RedisModule_Replicate)(self.raw, command.as_ptr(), c"v".as_ptr(), args.as_mut_ptr(), args.len());
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A companion hash of a board.
+
+use std::ptr;
+
+use redis_module::raw::{self, RedisModuleString};
+
+use super::context::{Ctx, EventClass};
+use super::key::{Access, Key, KeyType};
+use super::text::Text;
+use crate::board::{Companion, Id, Part, ID_ENTRY, MEMBER_ENTRY};
+use crate::error::{Error, Result};
+
+enum Change {
+    Set(Text, Text),
+    Remove(Text),
+    Unlink,
+}
+
+pub struct Hash {
+    ctx: Ctx,
+    name: Text,
+    key: Option<Key>,
+    changes: Vec<Change>,
+}
+
+impl Hash {
+    pub fn open(ctx: Ctx, part: Part, board: &Text, access: Access) -> Result<Hash> {
+        let name = Text::new(&part.key(board.bytes()).ok_or(Error::NoCompanionName)?);
+        let access = if access == Access::Write { Access::Write } else { Access::Peek };
+        let key = Key::open(ctx, &name, access);
+        match key.as_ref().map_or(KeyType::Empty, Key::kind) {
+            KeyType::Empty | KeyType::Hash => {}
+            _ => return Err(Error::CompanionType { part: part.name() }),
+        }
+        Ok(Hash { ctx, name, key, changes: Vec::new() })
+    }
+
+    fn exists(&self) -> bool {
+        self.key.as_ref().is_some_and(|key| key.kind() == KeyType::Hash)
+    }
+
+    pub fn state(&self, id: &Id) -> Companion {
+        if !self.exists() {
+            return Companion::Absent;
+        }
+        match self.get(&Text::new(ID_ENTRY)) {
+            Some(stamp) if stamp.bytes() == id => Companion::Stamped(self.len().saturating_sub(1)),
+            _ => Companion::Foreign,
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.key.as_ref().map_or(0, Key::len)
+    }
+
+    fn get(&self, field: &Text) -> Option<Text> {
+        let key = self.key.as_ref().filter(|_| self.exists())?;
+        let mut value: *mut RedisModuleString = ptr::null_mut();
+        let end: *mut RedisModuleString = ptr::null_mut();
+        // SAFETY: the key is an open hash; the list of fields ends with a null; the value that is returned is ours.
+        unsafe {
+            api!(RedisModule_HashGet)(key.raw(), raw::REDISMODULE_HASH_NONE as i32, field.raw(), &raw mut value, end);
+            Text::take(value)
+        }
+    }
+
+    pub fn entry(&self, member: &[u8]) -> Option<Text> {
+        if !self.exists() {
+            return None;
+        }
+        self.get(&entry_name(member))
+    }
+
+    pub fn set_entry(&mut self, id: &Id, member: &[u8], bytes: &[u8]) {
+        if !self.exists() {
+            self.set(Text::new(ID_ENTRY), Text::new(id));
+        }
+        self.set(entry_name(member), Text::new(bytes));
+    }
+
+    fn set(&mut self, field: Text, value: Text) {
+        self.write(&field, value.raw());
+        self.changes.push(Change::Set(field, value));
+    }
+
+    /// Whether there was an entry; a hash that holds nothing but its id goes with its last one.
+    pub fn remove_entry(&mut self, member: &[u8]) -> bool {
+        if !self.exists() {
+            return false;
+        }
+        let field = entry_name(member);
+        if self.write(&field, HASH_DELETE) == 0 {
+            return false;
+        }
+        if self.len() <= 1 {
+            self.unlink();
+        } else {
+            self.changes.push(Change::Remove(field));
+        }
+        true
+    }
+
+    /// How many fields were set or removed.
+    fn write(&mut self, field: &Text, value: *mut RedisModuleString) -> i32 {
+        let Some(key) = &self.key else { return 0 };
+        let flags = raw::REDISMODULE_HASH_COUNT_ALL as i32;
+        let end: *mut RedisModuleString = ptr::null_mut();
+        // SAFETY: the key is open for writing; the list of fields ends with a null; the server copies the strings.
+        unsafe { api!(RedisModule_HashSet)(key.raw(), flags, field.raw(), value, end) }
+    }
+
+    pub fn unlink(&mut self) {
+        let Some(key) = self.key.as_ref().filter(|_| self.exists()) else { return };
+        // SAFETY: the key is open for writing.
+        unsafe { api!(RedisModule_UnlinkKey)(key.raw()) };
+        // What was done to it before is as if it had not been.
+        self.changes.clear();
+        self.changes.push(Change::Unlink);
+    }
+
+    pub fn name(&self) -> &Text {
+        &self.name
+    }
+
+    /// Propagates and announces what was changed.
+    fn commit(&mut self) {
+        if self.changes.is_empty() {
+            return;
+        }
+        let (mut set, mut removed, mut unlinked) = (false, false, false);
+        let mut rest = self.changes.as_slice();
+        while let Some(first) = rest.first() {
+            let same = |change: &&Change| std::mem::discriminant(*change) == std::mem::discriminant(first);
+            let run = rest.iter().take_while(same).count();
+            let (changes, others) = rest.split_at(run);
+            let mut args = vec![self.name.raw()];
+            let command = match first {
+                Change::Set(..) => c"HSET",
+                Change::Remove(_) => c"HDEL",
+                Change::Unlink => c"UNLINK",
+            };
+            for change in changes {
+                match change {
+                    Change::Set(field, value) => args.extend([field.raw(), value.raw()]),
+                    Change::Remove(field) => args.push(field.raw()),
+                    Change::Unlink => {}
+                }
+            }
+            set |= matches!(first, Change::Set(..));
+            removed |= matches!(first, Change::Remove(_));
+            unlinked |= matches!(first, Change::Unlink);
+            self.ctx.replicate(command, &mut args);
+            rest = others;
+        }
+        self.ctx.signal_modified(&self.name);
+        if unlinked {
+            self.ctx.notify(EventClass::Generic, c"del", &self.name);
+        }
+        if set {
+            self.ctx.notify(EventClass::Hash, c"hset", &self.name);
+        }
+        if removed {
+            self.ctx.notify(EventClass::Hash, c"hdel", &self.name);
+        }
+        self.changes.clear();
+    }
+}
+
+impl Drop for Hash {
+    fn drop(&mut self) {
+        self.commit();
+    }
+}
+
+/// What the server takes in place of a value for "remove this field".
+const HASH_DELETE: *mut RedisModuleString = ptr::without_provenance_mut(1);
+
+fn entry_name(member: &[u8]) -> Text {
+    let mut name = Vec::with_capacity(member.len() + 1);
+    name.push(MEMBER_ENTRY);
+    name.extend_from_slice(member);
+    Text::new(&name)
+}

@@ -1,0 +1,20 @@
+//! Everything that touches the server. All `unsafe` of the module is in here.
+
+#[macro_use]
+mod api;
+mod call;
+mod context;
+mod hash;
+mod info;
+mod key;
+mod register;
+mod reply;
+mod text;
+mod zset;
+
+pub use context::Call;
+pub use key::{Key, KeyType};
+pub use register::{run, start, Command};
+pub use reply::Reply;
+pub use text::{Arg, Args, Text};
+pub use zset::{Access, ZSet};

@@ -1,0 +1,143 @@
+//! The server's strings.
+
+use std::marker::PhantomData;
+use std::ptr;
+
+use redis_module::raw::RedisModuleString;
+
+/// A string that belongs to the running command's arguments.
+#[derive(Clone, Copy)]
+pub struct Arg<'a> {
+    raw: *mut RedisModuleString,
+    lives: PhantomData<&'a ()>,
+}
+
+impl<'a> Arg<'a> {
+    pub fn bytes(self) -> &'a [u8] {
+        // SAFETY: the string lives for 'a, and nothing writes to it.
+        unsafe { bytes_of(self.raw) }
+    }
+
+    pub fn text(self) -> Text {
+        Text::retain(self.raw)
+    }
+
+    pub fn is(self, keyword: &str) -> bool {
+        self.bytes().eq_ignore_ascii_case(keyword.as_bytes())
+    }
+}
+
+/// The arguments of a command that are still to be read.
+#[derive(Clone)]
+pub struct Args<'a> {
+    rest: &'a [*mut RedisModuleString],
+}
+
+impl<'a> Args<'a> {
+    /// # Safety
+    /// The strings must live for `'a`.
+    pub unsafe fn new(rest: &'a [*mut RedisModuleString]) -> Args<'a> {
+        Args { rest }
+    }
+
+    pub fn peek(&self) -> Option<Arg<'a>> {
+        self.clone().next()
+    }
+
+    pub fn next_if(&mut self, keyword: &str) -> bool {
+        let found = self.peek().is_some_and(|arg| arg.is(keyword));
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    /// The next `count` arguments apart from the others; fewer if there are fewer.
+    pub fn take_first(&mut self, count: usize) -> Args<'a> {
+        let (first, rest) = self.rest.split_at(count.min(self.rest.len()));
+        self.rest = rest;
+        Args { rest: first }
+    }
+}
+
+impl<'a> Iterator for Args<'a> {
+    type Item = Arg<'a>;
+
+    fn next(&mut self) -> Option<Arg<'a>> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(Arg { raw: *first, lives: PhantomData })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.rest.len(), Some(self.rest.len()))
+    }
+}
+
+impl ExactSizeIterator for Args<'_> {}
+
+/// A string of the server of which we hold a reference.
+pub struct Text {
+    raw: *mut RedisModuleString,
+}
+
+impl Text {
+    pub fn new(bytes: &[u8]) -> Text {
+        // SAFETY: a context is only needed for automatic memory, which we do not use.
+        Text { raw: unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) } }
+    }
+
+    fn retain(raw: *mut RedisModuleString) -> Text {
+        // SAFETY: the caller's string is alive.
+        unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };
+        Text { raw }
+    }
+
+    /// # Safety
+    /// The caller's reference passes to the `Text`.
+    pub unsafe fn take(raw: *mut RedisModuleString) -> Option<Text> {
+        (!raw.is_null()).then_some(Text { raw })
+    }
+
+    pub fn raw(&self) -> *mut RedisModuleString {
+        self.raw
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: we hold a reference, and nothing writes to the string.
+        unsafe { bytes_of(self.raw) }
+    }
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+impl Clone for Text {
+    fn clone(&self) -> Text {
+        Text::retain(self.raw)
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        // SAFETY: the reference is ours, and given up once.
+        unsafe { api!(RedisModule_FreeString)(ptr::null_mut(), self.raw) };
+    }
+}
+
+/// # Safety
+/// The string must outlive the slice.
+unsafe fn bytes_of<'a>(raw: *mut RedisModuleString) -> &'a [u8] {
+    let mut length = 0;
+    // SAFETY: the server returns a pointer to that many bytes, never null for a live string.
+    unsafe {
+        let start = api!(RedisModule_StringPtrLen)(raw, &mut length);
+        if start.is_null() {
+            return &[];
+        }
+        std::slice::from_raw_parts(start.cast(), length)
+    }
+}

@@ -1,0 +1,446 @@
+//! A sorted set as a board's store: low-level calls on a key that is opened once, and what they changed.
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+use std::os::raw::c_int;
+
+use redis_module::raw;
+use smallvec::SmallVec;
+
+use super::context::{Ctx, EventClass};
+use super::hash::Hash;
+pub use super::key::Access;
+use super::key::{Key, KeyType};
+use super::text::Text;
+use crate::board::{Companion, Direction, Id, Only, Part, Put, Store};
+use crate::error::{Error, Result};
+use crate::number::FloatText;
+
+/// How far from an end, or inside a group of equal scores, stepping is cheaper than a call that jumps.
+const NEAR: u64 = 64;
+/// Elements fetched by one call where stepping cannot start.
+const CHUNK: u64 = 1000;
+
+enum Change {
+    Put(f64, Text),
+    Remove(Text),
+}
+
+pub struct ZSet {
+    ctx: Ctx,
+    name: Text,
+    access: Access,
+    key: Option<Key>,
+    changes: SmallVec<[Change; 2]>,
+    put_event: &'static CStr,
+    companions: [RefCell<Option<Hash>>; Part::ALL.len()],
+}
+
+impl ZSet {
+    pub fn open(ctx: Ctx, name: Text, access: Access) -> Result<ZSet> {
+        let mut zset = ZSet {
+            ctx,
+            name,
+            access,
+            key: None,
+            changes: SmallVec::new(),
+            put_event: c"zadd",
+            companions: Default::default(),
+        };
+        zset.reopen()?;
+        Ok(zset)
+    }
+
+    fn reopen(&mut self) -> Result<()> {
+        self.key = None;
+        self.key = Key::open(self.ctx, &self.name, self.access);
+        match self.key.as_ref().map_or(KeyType::Empty, Key::kind) {
+            KeyType::Empty | KeyType::SortedSet => Ok(()),
+            _ => Err(Error::WrongType),
+        }
+    }
+
+    pub fn exists(&self) -> bool {
+        self.zset().is_some()
+    }
+
+    /// The event that a changed score is announced by, `zadd` unless said otherwise.
+    pub fn announce_as(&mut self, event: &'static CStr) {
+        self.put_event = event;
+    }
+
+    fn zset(&self) -> Option<&Key> {
+        self.key.as_ref().filter(|key| key.kind() == KeyType::SortedSet)
+    }
+
+    /// Steps through elements whose scores are in a range, both ends included, until `visit` says false.
+    fn iterate<E>(
+        &self,
+        (min, max): (f64, f64),
+        direction: Direction,
+        visit: &mut dyn FnMut(&Key) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let Some(key) = self.zset() else { return Ok(()) };
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            let (start, step) = match direction {
+                Direction::Up => (api!(RedisModule_ZsetFirstInScoreRange), api!(RedisModule_ZsetRangeNext)),
+                Direction::Down => (api!(RedisModule_ZsetLastInScoreRange), api!(RedisModule_ZsetRangePrev)),
+            };
+            start(key.raw(), min, max, 0, 0);
+            let mut result = Ok(true);
+            while matches!(result, Ok(true)) && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
+                result = visit(key);
+                step(key.raw());
+            }
+            api!(RedisModule_ZsetRangeStop)(key.raw());
+            result.map(drop)
+        }
+    }
+
+    /// Walks by calls, a chunk at a time.
+    fn walk_chunks(
+        &self,
+        from: u64,
+        direction: Direction,
+        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
+    ) -> Result<()> {
+        let mut next = Some(from);
+        while let Some(index) = next.filter(|index| *index < self.card()) {
+            let (first, last) = match direction {
+                Direction::Up => (index, index.saturating_add(CHUNK - 1)),
+                Direction::Down => (index.saturating_sub(CHUNK - 1), index),
+            };
+            let reply = self.ctx.zrange(&self.name, first, last)?;
+            for i in 0..reply.len() {
+                let i = if direction == Direction::Up { i } else { reply.len() - 1 - i };
+                let Some(element) = reply.text_at(i) else { return Ok(()) };
+                let Some(score) = self.score(&element) else { return Ok(()) };
+                if !visit(element, score)? {
+                    return Ok(());
+                }
+            }
+            next = match direction {
+                Direction::Up => Some(last + 1),
+                Direction::Down => first.checked_sub(1),
+            };
+        }
+        Ok(())
+    }
+
+    fn with_companion<T>(&self, part: Part, act: impl FnOnce(&mut Hash) -> T) -> Result<T> {
+        let Some(cell) = self.companions.get(part as usize) else { return Err(Error::Internal) };
+        let mut cell = cell.borrow_mut();
+        let hash = match cell.take() {
+            Some(hash) => hash,
+            None => Hash::open(self.ctx, part, &self.name, self.access)?,
+        };
+        Ok(act(cell.insert(hash)))
+    }
+
+    /// Whether a companion key exists, whoever's it is.
+    pub fn companion_key(&self, part: Part, id: &Id) -> Option<Text> {
+        let found = self.with_companion(part, |hash| match hash.state(id) {
+            Companion::Stamped(_) => Some(hash.name().clone()),
+            _ => None,
+        });
+        found.unwrap_or(None)
+    }
+
+    /// Propagates and announces what was changed: the one place where writes become known.
+    fn commit(&mut self) {
+        if self.changes.is_empty() {
+            return;
+        }
+        let (mut put, mut removed) = (false, false);
+        let mut number = FloatText::new();
+        let mut rest = self.changes.as_slice();
+        while let Some(first) = rest.first() {
+            let is_put = matches!(first, Change::Put(..));
+            let run = rest.iter().take_while(|change| matches!(change, Change::Put(..)) == is_put).count();
+            let (changes, others) = rest.split_at(run);
+            match changes {
+                [Change::Put(score, element)] => self.ctx.replicate_zadd(&self.name, number.print(*score), element),
+                _ => self.replicate_run(changes, &mut number),
+            }
+            if is_put {
+                put = true;
+            } else {
+                removed = true;
+            }
+            rest = others;
+        }
+        self.changes.clear();
+        self.ctx.signal_modified(&self.name);
+        if put {
+            self.ctx.notify(EventClass::SortedSet, self.put_event, &self.name);
+        }
+        if removed {
+            self.ctx.notify(EventClass::SortedSet, c"zrem", &self.name);
+        }
+        if !self.exists() {
+            self.ctx.notify(EventClass::Generic, c"del", &self.name);
+        }
+    }
+
+    /// Several changes of one kind as one command.
+    fn replicate_run(&self, changes: &[Change], number: &mut FloatText) {
+        let mut scores = Vec::new();
+        let mut args = vec![self.name.raw()];
+        let mut command = c"ZREM";
+        for change in changes {
+            match change {
+                Change::Put(score, element) => {
+                    let score = Text::new(number.print(*score).as_bytes());
+                    args.extend([score.raw(), element.raw()]);
+                    scores.push(score);
+                    command = c"ZADD";
+                }
+                Change::Remove(element) => args.push(element.raw()),
+            }
+        }
+        self.ctx.replicate(command, &mut args);
+    }
+}
+
+/// # Safety
+/// The key must have an iterator that has not reached its end.
+unsafe fn current(key: &Key) -> Option<(Text, f64)> {
+    let mut score = 0.0;
+    // SAFETY: the string that is made is ours.
+    let element = unsafe { Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key.raw(), &mut score)) };
+    element.map(|element| (element, score))
+}
+
+impl Store for ZSet {
+    type Name = Text;
+
+    fn name(&self, bytes: &[u8]) -> Text {
+        Text::new(bytes)
+    }
+
+    fn card(&self) -> u64 {
+        self.zset().map_or(0, Key::len)
+    }
+
+    fn score(&self, element: &Text) -> Option<f64> {
+        let key = self.zset()?;
+        let mut score = 0.0;
+        // SAFETY: the key is an open sorted set.
+        let status = unsafe { api!(RedisModule_ZsetScore)(key.raw(), element.raw(), &mut score) };
+        (status == raw::REDISMODULE_OK as c_int).then_some(score)
+    }
+
+    fn index(&self, element: &Text) -> Result<Option<u64>> {
+        if !self.exists() {
+            return Ok(None);
+        }
+        self.ctx.zrank(&self.name, element)
+    }
+
+    fn count_below(&self, score: f64, inclusive: bool) -> Result<u64> {
+        if score == f64::NEG_INFINITY && !inclusive || !self.exists() {
+            return Ok(0);
+        }
+        if score == f64::INFINITY && inclusive {
+            return Ok(self.card());
+        }
+        let mut number = FloatText::new();
+        let mut bound: SmallVec<[u8; 32]> = SmallVec::new();
+        if !inclusive {
+            bound.push(b'(');
+        }
+        bound.extend_from_slice(number.print(score).as_bytes());
+        self.ctx.zcount_to(&self.name, std::str::from_utf8(&bound).unwrap_or_default())
+    }
+
+    fn at(&self, index: u64) -> Result<Option<(Text, f64)>> {
+        if index >= self.card() {
+            return Ok(None);
+        }
+        let element = self.ctx.zrange(&self.name, index, index)?.text_at(0);
+        Ok(element.and_then(|element| self.score(&element).map(|score| (element, score))))
+    }
+
+    fn next_score(&self, score: f64, direction: Direction) -> Option<f64> {
+        let range = match direction {
+            Direction::Up => (score.next_up(), f64::INFINITY),
+            Direction::Down => (f64::NEG_INFINITY, score.next_down()),
+        };
+        if score == f64::INFINITY && direction == Direction::Up
+            || score == f64::NEG_INFINITY && direction == Direction::Down
+        {
+            return None;
+        }
+        let mut next = None;
+        let done: Result<(), ()> = self.iterate(range, direction, &mut |key| {
+            // SAFETY: the iterator stands on an element.
+            next = unsafe { current(key) }.map(|(_, score)| score);
+            Ok(false)
+        });
+        done.ok().and(next)
+    }
+
+    fn walk_lowest(&self, visit: &mut dyn FnMut(Text) -> bool) {
+        self.walk_score(f64::NEG_INFINITY, Direction::Up, visit);
+    }
+
+    fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Text) -> bool) {
+        let _: Result<(), ()> = self.iterate((score, score), direction, &mut |key| {
+            // SAFETY: the iterator stands on an element.
+            Ok(unsafe { current(key) }.is_some_and(|(element, _)| visit(element)))
+        });
+    }
+
+    fn walk(&self, from: u64, direction: Direction, visit: &mut dyn FnMut(Text, f64) -> Result<bool>) -> Result<()> {
+        let card = self.card();
+        if from >= card {
+            return Ok(());
+        }
+        let mut skip = match direction {
+            Direction::Up => from,
+            Direction::Down => card - 1 - from,
+        };
+        if skip <= NEAR {
+            return self.iterate((f64::NEG_INFINITY, f64::INFINITY), direction, &mut |key| {
+                if skip > 0 {
+                    skip -= 1;
+                    return Ok(true);
+                }
+                // SAFETY: the iterator stands on an element.
+                match unsafe { current(key) } {
+                    Some((element, score)) => visit(element, score),
+                    None => Ok(false),
+                }
+            });
+        }
+        // A jump by a call tells the element; an iterator can only start at the edge of its score's group.
+        let Some((first, start)) = self.at(from)? else { return Ok(()) };
+        let range = match direction {
+            Direction::Up => (start, f64::INFINITY),
+            Direction::Down => (f64::NEG_INFINITY, start),
+        };
+        let mut reached = false;
+        let mut steps = 0;
+        self.iterate(range, direction, &mut |key| {
+            // SAFETY: the iterator stands on an element.
+            let Some((element, score)) = (unsafe { current(key) }) else { return Ok(false) };
+            reached = reached || element.bytes() == first.bytes();
+            if reached {
+                return visit(element, score);
+            }
+            steps += 1;
+            Ok(steps <= NEAR)
+        })?;
+        if reached {
+            return Ok(());
+        }
+        self.walk_chunks(from, direction, visit)
+    }
+
+    fn put(&mut self, element: &Text, score: f64, only: Only) -> Put {
+        let existing_only = matches!(only, Only::Existing | Only::ExistingRaise | Only::ExistingLower);
+        let Some(key) = self.key.as_ref().filter(|_| self.exists() || !existing_only) else {
+            // A low-level write would leave an empty sorted set behind.
+            return Put::Nothing;
+        };
+        let flags = match only {
+            Only::Any => 0,
+            Only::New => raw::REDISMODULE_ZADD_NX,
+            Only::Existing => raw::REDISMODULE_ZADD_XX,
+            Only::Raise => raw::REDISMODULE_ZADD_GT,
+            Only::Lower => raw::REDISMODULE_ZADD_LT,
+            Only::ExistingRaise => raw::REDISMODULE_ZADD_XX | raw::REDISMODULE_ZADD_GT,
+            Only::ExistingLower => raw::REDISMODULE_ZADD_XX | raw::REDISMODULE_ZADD_LT,
+        };
+        let mut flags = flags as c_int;
+        // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the element.
+        unsafe { api!(RedisModule_ZsetAdd)(key.raw(), score, element.raw(), &mut flags) };
+        let done = flags as u32;
+        let put = if done & raw::REDISMODULE_ZADD_ADDED != 0 {
+            Put::Added
+        } else if done & raw::REDISMODULE_ZADD_UPDATED != 0 {
+            Put::Changed
+        } else {
+            return Put::Nothing;
+        };
+        self.changes.push(Change::Put(score, element.clone()));
+        put
+    }
+
+    fn remove(&mut self, element: &Text) -> bool {
+        let Some(key) = self.zset() else { return false };
+        let mut removed = 0;
+        // SAFETY: the key is an open sorted set, opened for writing.
+        unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), &mut removed) };
+        if removed == 0 {
+            return false;
+        }
+        self.changes.push(Change::Remove(element.clone()));
+        true
+    }
+
+    fn remove_range(&mut self, first: u64, last: u64) -> Result<()> {
+        // The call announces itself; what came before it must come before it. It may delete the key under the handle.
+        self.commit();
+        self.key = None;
+        let removed = self.ctx.zremrangebyrank(&self.name, first, last);
+        self.reopen()?;
+        removed.map(drop)
+    }
+
+    fn clear(&mut self, marker: Option<&Text>) -> Result<()> {
+        self.commit();
+        let Some(key) = self.zset() else { return Ok(()) };
+        // SAFETY: the key is open for writing.
+        let expiry = unsafe { api!(RedisModule_GetAbsExpire)(key.raw()) };
+        self.key = None;
+        // Freed in the background: a million members must not stop the server.
+        self.ctx.write(c"UNLINK", &mut [self.name.raw()])?;
+        self.reopen()?;
+        if let Some(marker) = marker {
+            self.put(marker, f64::NEG_INFINITY, Only::Any);
+            self.commit();
+            if expiry >= 0 {
+                let at = Text::new(expiry.to_string().as_bytes());
+                self.ctx.write(c"PEXPIREAT", &mut [self.name.raw(), at.raw()])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn companion(&self, part: Part, id: &Id) -> Result<Companion> {
+        self.with_companion(part, |hash| hash.state(id))
+    }
+
+    fn entry(&self, part: Part, member: &[u8]) -> Result<Option<Text>> {
+        self.with_companion(part, |hash| hash.entry(member))
+    }
+
+    fn set_entry(&mut self, part: Part, id: &Id, member: &[u8], bytes: &[u8]) -> Result<()> {
+        self.with_companion(part, |hash| hash.set_entry(id, member, bytes))
+    }
+
+    fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()> {
+        ignore_unnamable(self.with_companion(part, |hash| hash.remove_entry(member)).map(drop))
+    }
+
+    fn drop_companion(&mut self, part: Part) -> Result<()> {
+        ignore_unnamable(self.with_companion(part, Hash::unlink))
+    }
+}
+
+/// A board whose companion cannot exist, or is somebody else's key, has no entry to remove.
+fn ignore_unnamable(result: Result<()>) -> Result<()> {
+    match result {
+        Err(Error::NoCompanionName | Error::CompanionType { .. }) => Ok(()),
+        other => other,
+    }
+}
+
+impl Drop for ZSet {
+    /// Also when a handler panics: what was done is propagated, so that replicas and AOF never differ.
+    fn drop(&mut self) {
+        self.commit();
+    }
+}

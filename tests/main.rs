@@ -1,0 +1,5 @@
+//! The integration tests: real servers with the module loaded, one file for each guarantee.
+
+mod support;
+
+mod smoke;

@@ -1,0 +1,65 @@
+//! Where the servers and the module are.
+
+use std::env;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The two families of servers that every guarantee is tested on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Redis,
+    Valkey,
+}
+
+impl Kind {
+    /// The server's program: from the environment, from what `make test` unpacked, or from `PATH`.
+    pub fn binary(self) -> Option<PathBuf> {
+        let (variable, program) = match self {
+            Kind::Redis => ("REDIS_SERVER", "redis-server"),
+            Kind::Valkey => ("VALKEY_SERVER", "valkey-server"),
+        };
+        if let Some(path) = env::var_os(variable).filter(|path| !path.is_empty()) {
+            return Some(path.into());
+        }
+        let unpacked = project_root().join(".servers").join(program);
+        if unpacked.is_file() {
+            return Some(unpacked);
+        }
+        env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(program)).find(|path| path.is_file())
+    }
+
+    /// Only the second server may be missing, and only on a person's machine.
+    pub(super) fn is_available_or_skip(self, test: &str) -> bool {
+        if self.binary().is_some() || self == Kind::Redis {
+            return true;
+        }
+        assert!(
+            env::var("CI").as_deref() != Ok("true"),
+            "no valkey-server, and CI=true: run `make test`, or set VALKEY_SERVER"
+        );
+        // Not eprintln!, whose output the test harness hides when a test passes.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED {test}: no valkey-server (`make test` fetches one, or set VALKEY_SERVER)"
+        );
+        false
+    }
+}
+
+/// The module under test: the one that people load, not a debug build of it.
+pub fn module_path() -> PathBuf {
+    let path = match env::var_os("REDIS_RANK_SO").filter(|path| !path.is_empty()) {
+        Some(path) => PathBuf::from(path),
+        None => env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| project_root().join("target"), PathBuf::from)
+            .join("release")
+            .join(format!("{DLL_PREFIX}redis_rank{DLL_SUFFIX}")),
+    };
+    // Absolute, since each server runs in a directory of its own.
+    path.canonicalize().unwrap_or_else(|_| panic!("there is no module at {}: run `make build`", path.display()))
+}
+
+fn project_root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

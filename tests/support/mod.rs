@@ -1,0 +1,92 @@
+//! Real servers for the integration tests.
+//!
+//! ```ignore
+//! use crate::support::*;
+//!
+//! on_every_server! {
+//!     fn the_best_come_first(server: Server) {
+//!         let mut con = server.connect();
+//!         expect(&mut con, "RANK.ADD b 5 a 7 b", "2");
+//!         expect(&mut con, "RANK.TOPN b 1", r#"[[1, "b", "7"]]"#);
+//!     }
+//! }
+//! ```
+
+mod binaries;
+mod reply;
+mod server;
+
+mod harness;
+
+use std::time::{Duration, Instant};
+
+pub use binaries::{module_path, Kind};
+pub use reply::{cmd, cmdv, expect, reply, show, show_result};
+pub use server::{Builder, Server};
+
+/// How long anything may take before a test gives up on it.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// How often a condition is tried.
+const POLL: Duration = Duration::from_millis(5);
+
+/// Polls until `condition` holds: tests wait for what they need, never for a time.
+#[track_caller]
+pub fn wait_until(mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < DEADLINE, "the condition did not hold within {DEADLINE:?}");
+        std::thread::sleep(POLL);
+    }
+}
+
+/// What a test of [`on_every_server!`] may take: a fresh server with the module, or only the kind,
+/// for tests that start their servers themselves.
+pub trait TestInput {
+    fn of(kind: Kind) -> Self;
+}
+
+impl TestInput for Kind {
+    fn of(kind: Kind) -> Self {
+        kind
+    }
+}
+
+impl TestInput for Server {
+    fn of(kind: Kind) -> Self {
+        Server::builder(kind).start()
+    }
+}
+
+/// The body of each test that [`on_every_server!`] makes.
+pub fn run_on<T: TestInput>(kind: Kind, test: &str, body: impl FnOnce(T)) {
+    if kind.is_available_or_skip(test) {
+        body(T::of(kind));
+    }
+}
+
+/// Makes of each `fn name(server: Server) { … }` (or `fn name(kind: Kind) { … }`) the tests
+/// `name::redis` and `name::valkey`.
+macro_rules! on_every_server {
+    ($($(#[$attribute:meta])* fn $name:ident($($input:ident)+: $type:ty) $body:block)+) => {$(
+        mod $name {
+            use super::*;
+
+            fn body($($input)+: $type) $body
+
+            #[test]
+            $(#[$attribute])*
+            fn redis() {
+                $crate::support::run_on(Kind::Redis, module_path!(), body);
+            }
+
+            #[test]
+            $(#[$attribute])*
+            fn valkey() {
+                $crate::support::run_on(Kind::Valkey, module_path!(), body);
+            }
+        }
+    )+};
+}
+
+pub(crate) use on_every_server;
