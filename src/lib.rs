@@ -8,6 +8,7 @@ mod config;
 mod docs;
 mod error;
 mod number;
+mod rate;
 mod server;
 
 use redis_module::configuration::ConfigurationFlags;

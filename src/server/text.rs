@@ -96,7 +96,8 @@ impl Text {
     /// # Safety
     /// The caller's reference passes to the `Text`.
     pub unsafe fn take(raw: *mut RedisModuleString) -> Option<Text> {
-        (!raw.is_null()).then_some(Text { raw })
+        // Lazily: a `Text` made and dropped for a null pointer would free it.
+        (!raw.is_null()).then(|| Text { raw })
     }
 
     pub fn raw(&self) -> *mut RedisModuleString {
