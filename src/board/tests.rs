@@ -1,1 +1,532 @@
+//! Random boards, compared step by step with a list that is sorted anew each time.
 
+use std::cmp::Ordering;
+
+use proptest::prelude::*;
+
+use super::model::Model;
+use super::schema::{Field, FieldType, Order, Rules, Schema, TieRule, Ties, TimeUnit, Update};
+use super::*;
+
+const ID: Id = *b"0123456789abcdef";
+const EPOCH: i64 = 1_577_836_800_000;
+
+/// The naive board: a list of members.
+#[derive(Clone)]
+struct Naive {
+    rules: Rules,
+    members: Vec<Member>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Member {
+    name: Vec<u8>,
+    values: Tuple,
+    time: i64,
+}
+
+impl Naive {
+    fn by_fields(&self, a: &[Value], b: &[Value]) -> Ordering {
+        for (field, (a, b)) in self.rules.fields.iter().zip(a.iter().zip(b)) {
+            let order = match (a, b) {
+                (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
+                (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap(),
+                _ => unreachable!("one type in a field"),
+            };
+            let order = if field.order == Order::Descending { order.reverse() } else { order };
+            if order.is_ne() {
+                return order;
+            }
+        }
+        Ordering::Equal
+    }
+
+    fn by_time(&self, a: i64, b: i64) -> Ordering {
+        match self.rules.ties {
+            Ties::Shared => Ordering::Equal,
+            Ties::ByTime(TieRule::Last, _) => b.cmp(&a),
+            Ties::ByTime(..) => a.cmp(&b),
+        }
+    }
+
+    fn sorted(&self) -> Vec<Member> {
+        let mut sorted = self.members.clone();
+        sorted.sort_by(|a, b| {
+            let names = match self.rules.fields[0].order {
+                Order::Descending => b.name.cmp(&a.name),
+                Order::Ascending => a.name.cmp(&b.name),
+            };
+            self.by_fields(&a.values, &b.values).then(self.by_time(a.time, b.time)).then(names)
+        });
+        sorted
+    }
+
+    fn get(&self, name: &[u8]) -> Option<&Member> {
+        self.members.iter().find(|member| member.name == name)
+    }
+
+    fn rank(&self, values: &[Value], kind: Kind) -> u64 {
+        let mut better: Vec<&Tuple> = self.members.iter().map(|member| &member.values).collect();
+        better.retain(|other| self.by_fields(other, values).is_lt());
+        if kind == Kind::Dense {
+            better.sort_by(|a, b| self.by_fields(a, b));
+            better.dedup();
+        }
+        better.len() as u64 + 1
+    }
+
+    fn set(&mut self, name: &[u8], values: &Tuple, rules: &WriteRules) -> Outcome {
+        let unit = match self.rules.ties {
+            Ties::ByTime(_, TimeUnit::Seconds) => 1000,
+            _ => 1,
+        };
+        let time = (rules.now - EPOCH) / unit;
+        let old = self.members.iter().position(|member| member.name == name);
+        let outcome = match old {
+            Some(_) if rules.only == Only::New => return Outcome::Unchanged,
+            None if rules.only == Only::Existing => return Outcome::Unchanged,
+            Some(i) => {
+                let old = &self.members[i];
+                let better = self.by_fields(values, &old.values).is_lt();
+                if rules.update == Update::Best && !better {
+                    return Outcome::Unchanged;
+                }
+                if old.values == *values {
+                    Outcome::Unchanged
+                } else {
+                    let joined = matches!(self.rules.ties, Ties::ByTime(TieRule::Joined, _));
+                    let time = if joined { old.time } else { time };
+                    self.members[i] = Member { name: name.to_vec(), values: values.clone(), time };
+                    Outcome::Changed
+                }
+            }
+            None => {
+                let last = rules.keep.and_then(|keep| self.sorted().get(keep as usize - 1).cloned());
+                let refused = last.is_some_and(|last| {
+                    !self.by_fields(values, &last.values).then(self.by_time(time, last.time)).is_lt()
+                });
+                if refused {
+                    Outcome::Refused
+                } else {
+                    self.members.push(Member { name: name.to_vec(), values: values.clone(), time });
+                    Outcome::Added
+                }
+            }
+        };
+        if let Some(keep) = rules.keep {
+            let mut sorted = self.sorted();
+            sorted.truncate(keep as usize);
+            self.members = sorted;
+        }
+        outcome
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Set { name: u8, seeds: Vec<u64>, only: Only, update: Update, keep: Option<u64>, at: i64 },
+    Remove(u8),
+    Trim(u64),
+    Clear,
+}
+
+fn field_type() -> impl Strategy<Value = FieldType> {
+    prop_oneof![
+        Just(FieldType::Float),
+        Just(FieldType::Int),
+        (1_u8..=62).prop_map(FieldType::Bits),
+        (1_u8..=18).prop_map(FieldType::Digits),
+        (any::<i64>(), any::<i64>())
+            .prop_filter("lo < hi", |(a, b)| a != b)
+            .prop_map(|(a, b)| FieldType::Range(a.min(b), a.max(b))),
+        (-5_i64..5, 1_i64..9).prop_map(|(lo, width)| FieldType::Range(lo, lo + width)),
+    ]
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::Ascending), Just(Order::Descending)]
+}
+
+fn ties() -> impl Strategy<Value = Ties> {
+    let unit = prop_oneof![Just(TimeUnit::Milliseconds), Just(TimeUnit::Seconds)];
+    let rule = prop_oneof![Just(TieRule::First), Just(TieRule::Last), Just(TieRule::Joined)];
+    prop_oneof![Just(Ties::Shared), (rule, unit).prop_map(|(rule, unit)| Ties::ByTime(rule, unit))]
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    (prop::collection::vec((order(), field_type()), 1..5), ties()).prop_map(|(fields, ties)| Rules {
+        fields: fields
+            .into_iter()
+            .enumerate()
+            .map(|(i, (order, kind))| Field { name: format!("f{i}"), order, kind })
+            .collect(),
+        ties,
+        keep: None,
+        update: Update::Set,
+    })
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let only = prop_oneof![4 => Just(Only::Any), 1 => Just(Only::New), 1 => Just(Only::Existing)];
+    let update = prop_oneof![3 => Just(Update::Set), 1 => Just(Update::Best)];
+    let keep = prop_oneof![3 => Just(None), 1 => (1_u64..9).prop_map(Some)];
+    let set = (0_u8..12, prop::collection::vec(any::<u64>(), 4), only, update, keep, 0_i64..5000);
+    prop_oneof![
+        20 => set.prop_map(|(name, seeds, only, update, keep, at)| Op::Set { name, seeds, only, update, keep, at }),
+        3 => (0_u8..12).prop_map(Op::Remove),
+        1 => (0_u64..8).prop_map(Op::Trim),
+        1 => Just(Op::Clear),
+    ]
+}
+
+/// A value of a field: mostly one of few, so that ties happen, and the extremes of its type.
+fn value(kind: FieldType, seed: u64) -> Value {
+    let pick = (seed % 7) as usize;
+    match kind.bounds() {
+        None => {
+            let floats = [0.0, 1.5, -1.5, 5e-324, f64::MAX, f64::MIN, 1e16 + 2.0];
+            Value::Float(floats[pick])
+        }
+        Some((lo, hi)) => {
+            let middle = lo.midpoint(hi);
+            let near = [lo, lo + 1, middle, middle.max(lo + 1) - 1, hi - 1, hi, 0.clamp(lo, hi)];
+            Value::Integer(near[pick])
+        }
+    }
+}
+
+fn name(index: u8) -> Vec<u8> {
+    match index {
+        0 => Vec::new(),
+        1 => b"\0".to_vec(),
+        2 => b"\0rank 1".to_vec(),
+        3 => vec![0xff; 9],
+        _ => vec![b'a' + index],
+    }
+}
+
+const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
+
+fn check(board: &Board<Model>, naive: &Naive) {
+    let sorted = naive.sorted();
+    assert_eq!(board.members(), sorted.len() as u64);
+    for kind in KINDS {
+        check_rows(board, naive, &sorted, kind);
+        check_groups(board, naive, &sorted, kind);
+    }
+    for (position, member) in sorted.iter().enumerate() {
+        let found = board.find(&member.name).unwrap().expect("the member is there");
+        assert_eq!(found.decoded.values, member.values);
+        assert_eq!(board.position(&found.element).unwrap(), Some(position as u64));
+        assert_eq!(board.rank(&found, Kind::Ordinal).unwrap(), position as u64 + 1);
+        for kind in [Kind::Competition, Kind::Dense] {
+            assert_eq!(board.rank(&found, kind).unwrap(), naive.rank(&member.values, kind), "{kind:?}");
+            assert_eq!(board.rank_for(&member.values, kind).unwrap(), naive.rank(&member.values, kind));
+        }
+        let worse = sorted.iter().filter(|other| naive.by_fields(&other.values, &member.values).is_gt()).count();
+        assert_eq!(board.worse(&member.values).unwrap(), worse as u64);
+        check_first_field(board, naive, &sorted, member.values[0]);
+    }
+    let mut entries = board.store.entries(Part::Members);
+    entries.sort();
+    let mut names: Vec<Vec<u8>> = naive.members.iter().map(|member| member.name.clone()).collect();
+    names.sort();
+    let expected = if board.schema().layout.spills() { names } else { Vec::new() };
+    assert_eq!(entries, expected, "no orphan and no gap in the companion");
+}
+
+fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
+    for first in 0..=sorted.len() {
+        let mut rows = Vec::new();
+        board
+            .rows(first as u64, 3, kind, &mut |row| {
+                rows.push((row.rank, row.member.to_vec(), Tuple::from_slice(row.values)));
+                Ok(())
+            })
+            .unwrap();
+        let expected: Vec<_> = sorted
+            .iter()
+            .enumerate()
+            .skip(first)
+            .take(3)
+            .map(|(i, member)| {
+                let rank = if kind == Kind::Ordinal { i as u64 + 1 } else { naive.rank(&member.values, kind) };
+                (rank, member.name.clone(), member.values.clone())
+            })
+            .collect();
+        assert_eq!(rows, expected, "{kind:?} from {first}");
+    }
+}
+
+fn check_groups(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
+    let mut expected: Vec<(u64, Vec<Vec<u8>>)> = Vec::new();
+    for group in sorted.chunk_by(|a, b| a.values == b.values) {
+        let first = sorted.iter().position(|member| member.name == group[0].name).unwrap() as u64;
+        let rank = if kind == Kind::Ordinal { first + 1 } else { naive.rank(&group[0].values, kind) };
+        let mut names: Vec<Vec<u8>> = group.iter().map(|member| member.name.clone()).collect();
+        if naive.rules.ties == Ties::Shared {
+            names.sort();
+        }
+        let found = board.find(&group[0].name).unwrap().unwrap();
+        let positions = board.group_positions(&group[0].values, &found).unwrap();
+        assert_eq!(positions, (first, first + group.len() as u64));
+        let mut listed = Vec::new();
+        board
+            .group_names(positions, 1, 2, &mut |name| {
+                listed.push(name.to_vec());
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(listed, names.iter().skip(1).take(2).cloned().collect::<Vec<_>>());
+        expected.push((rank, names));
+    }
+    for skipped in 0..=expected.len() as u64 {
+        let first = board.skip_groups(0, skipped).unwrap();
+        let end = board.skip_groups(first, 2).unwrap();
+        let mut groups = Vec::new();
+        board
+            .groups(first, end, kind, &mut |rank, names| {
+                groups.push((rank, names.iter().map(|element| board.name_of(element).to_vec()).collect::<Vec<_>>()));
+                Ok(())
+            })
+            .unwrap();
+        let expected: Vec<_> = expected.iter().skip(skipped as usize).take(2).cloned().collect();
+        assert_eq!(groups, expected, "{kind:?} behind {skipped} groups");
+    }
+}
+
+fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], value: Value) {
+    for (exclude_min, exclude_max) in [(false, false), (true, false), (false, true)] {
+        let infinite = |sign: f64| FieldBound { value: Value::Float(sign * f64::INFINITY), exclusive: false };
+        let from = FieldBound { value, exclusive: exclude_min };
+        let to = FieldBound { value, exclusive: exclude_max };
+        for (min, max) in [(from, infinite(1.0)), (infinite(-1.0), to), (from, to)] {
+            let inside = |member: &&Member| {
+                let low = match min.value {
+                    Value::Float(f64::NEG_INFINITY) if !min.exclusive => true,
+                    bound => {
+                        let order = member.values[0].compare(bound);
+                        order.is_gt() || order.is_eq() && !min.exclusive
+                    }
+                };
+                let high = match max.value {
+                    Value::Float(f64::INFINITY) if !max.exclusive => true,
+                    bound => {
+                        let order = member.values[0].compare(bound);
+                        order.is_lt() || order.is_eq() && !max.exclusive
+                    }
+                };
+                low && high
+            };
+            let (first, end) = board.first_field_positions(min, max).unwrap();
+            let got: Vec<&Member> = sorted.iter().skip(first as usize).take((end - first) as usize).collect();
+            let expected: Vec<&Member> = sorted.iter().filter(inside).collect();
+            assert_eq!(got, expected, "{min:?} {max:?} {}", naive.rules);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn boards_agree_with_the_naive_one(rules in rules(), ops in prop::collection::vec(op(), 1..40)) {
+        let mut board = Board::open(Model::default()).unwrap();
+        board.create(rules.clone(), false, ID).unwrap();
+        let mut naive = Naive { rules: rules.clone(), members: Vec::new() };
+        for op in ops {
+            match op {
+                Op::Set { name: index, seeds, only, update, keep, at } => {
+                    let values: Tuple =
+                        rules.fields.iter().zip(&seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
+                    let rules = WriteRules { only, update, keep, now: EPOCH + at };
+                    board.prepare_write().unwrap();
+                    let before = naive.clone();
+                    let outcome = board.set(&name(index), &values, &rules).unwrap();
+                    prop_assert_eq!(outcome, naive.set(&name(index), &values, &rules));
+                    if outcome != Outcome::Added && keep.is_none() {
+                        prop_assert_eq!(before.members.len(), naive.members.len());
+                    }
+                }
+                Op::Remove(index) => {
+                    let there = naive.get(&name(index)).is_some();
+                    prop_assert_eq!(board.remove(&name(index)).unwrap(), there);
+                    naive.members.retain(|member| member.name != name(index));
+                }
+                Op::Trim(keep) => {
+                    let mut kept = naive.sorted();
+                    let left = kept.split_off((keep as usize).min(kept.len()));
+                    let (count, names) = board.trim(keep, Leavers::Named).unwrap();
+                    let names: Vec<_> = names.iter().map(|element| board.name_of(element).to_vec()).collect();
+                    prop_assert_eq!(count, left.len() as u64);
+                    prop_assert_eq!(names, left.into_iter().map(|member| member.name).collect::<Vec<_>>());
+                    naive.members = kept;
+                }
+                Op::Clear => {
+                    prop_assert_eq!(board.clear().unwrap(), naive.members.len() as u64);
+                    naive.members.clear();
+                }
+            }
+            check(&board, &naive);
+        }
+    }
+
+    /// Sorted sets without a schema, with infinite scores, attributes or not, read from either end.
+    #[test]
+    fn plain_sets_are_boards(scores in prop::collection::vec(0_usize..6, 0..12), order in order(), marked in any::<bool>()) {
+        let infinities = [f64::NEG_INFINITY, -1.5, 0.0, 7.0, f64::MAX, f64::INFINITY];
+        let mut model = Model::default();
+        let mut rules = Rules::implicit();
+        rules.fields[0].order = order;
+        let mut naive = Naive { rules, members: Vec::new() };
+        for (i, score) in scores.into_iter().enumerate() {
+            let (name, score) = (name(i as u8), infinities[score]);
+            // What looks like a marker at -inf is one.
+            if !(score == f64::NEG_INFINITY && name.starts_with(b"\0rank")) {
+                model.insert(score, &name);
+                naive.members.push(Member { name, values: Tuple::from_slice(&[Value::Float(score)]), time: 0 });
+            }
+        }
+        if marked {
+            model.insert(f64::NEG_INFINITY, b"\0rank 1 0123456789abcdef");
+        }
+        let mut board = Board::open(model).unwrap();
+        board.read_from(order).unwrap();
+        check(&board, &naive);
+        let keep = naive.members.len() as u64 / 2;
+        board.trim(keep, Leavers::Unnamed).unwrap();
+        let mut kept = naive.sorted();
+        kept.truncate(keep as usize);
+        naive.members = kept;
+        check(&Board { order, ..Board::open(board.store).unwrap() }, &naive);
+    }
+
+    #[test]
+    fn schemas_read_back(rules in rules(), keep in prop::option::of(1_u64..1000), best in any::<bool>()) {
+        let rules = Rules { keep, update: if best { Update::Best } else { Update::Set }, ..rules };
+        let text = rules.to_string();
+        let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
+        prop_assert_eq!(Rules::parse(&words).unwrap(), rules);
+    }
+
+    /// The order of places is the order of tuples, and nothing of a tuple is lost, for any values.
+    #[test]
+    fn places_are_exact(rules in rules(), seeds in prop::collection::vec((any::<u64>(), any::<u64>()), 4),
+                        times in (0_u64..1 << 32, 0_u64..1 << 32)) {
+        let schema = Schema::new(rules.clone());
+        let tuple = |pick: fn(&(u64, u64)) -> u64| -> Tuple {
+            rules.fields.iter().zip(&seeds).map(|(field, seeds)| any_value(field.kind, pick(seeds))).collect()
+        };
+        let (a, b) = (tuple(|seeds| seeds.0), tuple(|seeds| seeds.1));
+        let naive = Naive { rules: rules.clone(), members: Vec::new() };
+        let order = naive.by_fields(&a, &b).then(naive.by_time(times.0 as i64, times.1 as i64));
+        let (at_a, at_b) = (schema.layout.encode(&a, times.0), schema.layout.encode(&b, times.1));
+        let stored = at_a.score.total_cmp(&at_b.score).then_with(|| at_a.spill.cmp(&at_b.spill));
+        let stored = if schema.order() == Order::Descending { stored.reverse() } else { stored };
+        prop_assert_eq!(stored, order, "{} {:?} {:?}", rules, a, b);
+        let element = [at_a.spill.as_slice(), b"member"].concat();
+        let decoded = schema.layout.decode(at_a.score, &element).expect("decodes");
+        prop_assert_eq!(&decoded.values, &a);
+        if rules.ties != Ties::Shared {
+            prop_assert_eq!(decoded.time, Some(times.0));
+        }
+    }
+}
+
+/// Any value of the field, not only the few above.
+fn any_value(kind: FieldType, seed: u64) -> Value {
+    match kind.bounds() {
+        None => {
+            let float = f64::from_bits(seed);
+            Value::Float(if float.is_finite() { float + 0.0 } else { 0.0 })
+        }
+        Some((lo, hi)) => {
+            let size = (i128::from(hi) - i128::from(lo) + 1) as u128;
+            Value::Integer((i128::from(lo) + (u128::from(seed) % size) as i128) as i64)
+        }
+    }
+}
+
+fn layout_of(text: &str) -> (String, Option<u32>) {
+    let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
+    let schema = Schema::new(Rules::parse(&words).unwrap());
+    (schema.layout.name().to_owned(), schema.layout.bits())
+}
+
+#[test]
+fn layouts_follow_from_the_schema() {
+    let cases = [
+        ("ASC", "plain", None),
+        ("FIELD a FLOAT", "plain", None),
+        ("FIELD a FLOAT TIES FIRST", "spilled", None),
+        ("FIELD a INT", "spilled", None),
+        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 13", "packed", Some(53)),
+        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 14", "packed63", Some(54)),
+        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 20", "packed63", Some(60)),
+        ("FIELD a BITS 62", "packed63", Some(62)),
+        ("FIELD a BITS 62 FIELD b BITS 1", "spilled", None),
+        ("FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3", "packed", Some(30)),
+        ("FIELD a BITS 12 TIES FIRST", "packed", Some(53)),
+        ("FIELD a BITS 13 TIES FIRST", "packed63", Some(54)),
+        ("FIELD a BITS 21 TIES FIRST S", "packed", Some(53)),
+        ("FIELD a RANGE -9007199254740992 9007199254740992", "packed", Some(55)),
+        ("FIELD a RANGE -9007199254740993 0", "packed63", Some(54)),
+        ("FIELD a RANGE 9007199254740993 9007199254740994", "packed63", Some(1)),
+        ("FIELD a RANGE -1 1 FIELD b INT", "spilled", None),
+    ];
+    for (text, layout, bits) in cases {
+        assert_eq!(layout_of(text), (layout.to_owned(), bits), "{text}");
+    }
+}
+
+#[test]
+fn medals_are_readable() {
+    let words: Vec<&[u8]> =
+        "FIELD gold DIGITS 3 FIELD silver DIGITS 3 FIELD bronze DIGITS 3".split(' ').map(str::as_bytes).collect();
+    let schema = Schema::new(Rules::parse(&words).unwrap());
+    let values = [46, 37, 38].map(Value::Integer);
+    assert_eq!(schema.layout.encode(&values, 0).score, 46_037_038.0);
+}
+
+#[test]
+fn a_lost_companion_is_rebuilt_by_the_next_write() {
+    let mut board = Board::open(Model::default()).unwrap();
+    board.create(Rules::integers(2).unwrap(), false, ID).unwrap();
+    let rules = WriteRules { only: Only::Any, update: Update::Set, keep: None, now: 0 };
+    for (i, name) in ["a", "b", "c"].iter().enumerate() {
+        let values = [Value::Integer(i as i64), Value::Integer(7)];
+        board.set(&name.as_bytes().to_vec(), &values, &rules).unwrap();
+    }
+    let mut store = board.store.clone();
+    store.drop_companion(Part::Members).unwrap();
+    let mut board = Board::open(store).unwrap();
+    let lost = board.find(&b"b".to_vec());
+    assert!(matches!(lost, Err(Error::MembersOutOfStep)));
+    board.prepare_write().unwrap();
+    assert_eq!(board.store.entries(Part::Members).len(), 3);
+    assert!(board.find(&b"b".to_vec()).unwrap().is_some());
+}
+
+#[test]
+fn markers_are_found_read_and_refused() {
+    let cases: [(&[u8], bool); 6] = [
+        (b"\0rank 1 0123456789abcdef FIELD a DESC INT", true),
+        (b"\0rank 1 0123456789abcdef", true),
+        (b"\0rank 2 0123456789abcdef FIELD a DESC INT", false),
+        (b"\0rank 1 0123456789abcde FIELD a DESC INT", false),
+        (b"\0rank 1 0123456789abcdef FIELD a DESC HUGE", false),
+        (b"\0rank ", false),
+    ];
+    for (marker, valid) in cases {
+        let mut model = Model::default();
+        model.insert(f64::NEG_INFINITY, b"");
+        model.insert(f64::NEG_INFINITY, marker);
+        model.insert(5.0, b"x");
+        let board = Board::open(model);
+        assert_eq!(board.is_ok(), valid, "{}", marker.escape_ascii());
+        if let Ok(board) = board {
+            assert_eq!(board.members(), 2);
+            assert_eq!(board.store.elements().len(), 3);
+        }
+    }
+}
