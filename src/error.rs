@@ -84,6 +84,12 @@ pub enum Error {
     CompanionType {
         part: &'static str,
     },
+    NoSuchMember(Shown),
+    BadAttributes(Shown),
+    NotText {
+        what: &'static str,
+        got: Shown,
+    },
     MemberCount {
         named: u64,
         got: usize,
@@ -151,6 +157,9 @@ impl fmt::Display for Error {
             CompanionType { part } => {
                 write!(f, "ERR the board's {part} key holds another type of value: delete or rename it")
             }
+            NoSuchMember(member) => write!(f, "ERR '{member}' is not on the board: attributes are for members"),
+            BadAttributes(member) => write!(f, "ERR the attributes of '{member}' are not a JSON object"),
+            NotText { what, got } => write!(f, "ERR {what} takes UTF-8 text, got {got}"),
             MemberCount { named, got } => write!(f, "ERR nummembers says {named} members, got {got}"),
             Server(text) => f.write_str(text),
             Internal => f.write_str("ERR internal error of redis-rank, see the server's log"),

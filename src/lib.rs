@@ -28,6 +28,7 @@ const COMMANDS: &[Command] = &[
     command!(docs::INFO, command::info),
     command!(docs::CLEAR, command::clear),
     command!(docs::ROTATE, command::rotate),
+    command!(docs::VERIFY, command::verify),
     command!(docs::ADD, command::add),
     command!(docs::MULTISET, command::multiset),
     command!(docs::INCR, command::incr),
@@ -47,6 +48,9 @@ const COMMANDS: &[Command] = &[
     command!(docs::FORSCORE, command::forscore),
     command!(docs::PERCENTILE, command::percentile),
     command!(docs::SCOREAT, command::scoreat),
+    command!(docs::SETDATA, command::setdata),
+    command!(docs::GETDATA, command::getdata),
+    command!(docs::DELDATA, command::deldata),
 ];
 
 fn init(context: &Context, args: &[RedisString]) -> Status {

@@ -1,5 +1,6 @@
 //! What a board is, apart from the server: schema, order, ranks and writes over a `Store`.
 
+mod attributes;
 mod companion;
 mod layout;
 mod listing;
@@ -10,6 +11,7 @@ mod rank;
 mod schema;
 mod store;
 mod value;
+mod verify;
 mod write;
 
 #[cfg(test)]
@@ -18,14 +20,16 @@ mod tests;
 use std::cell::Cell;
 use std::rc::Rc;
 
+pub use attributes::parse_object;
 pub use companion::{ID_ENTRY, MEMBER_ENTRY};
 pub use layout::Decoded;
 pub use listing::Row;
 pub use marker::{Id, Marker};
 pub use rank::{FieldBound, Kind};
 pub use schema::{parse_update, Order, Rules, Schema, Update};
-pub use store::{Companion, Direction, Only, Part, Put, Store};
+pub use store::{Companion, Direction, Entry, Only, Part, Put, Store};
 pub use value::{Tuple, Value};
+pub use verify::Cursor;
 pub use write::{Leavers, Outcome, WriteRules};
 
 use crate::error::{Error, Result, Shown};
@@ -173,15 +177,5 @@ impl<S: Store> Board<S> {
             Order::Descending => self.members().saturating_sub(ascending + 1),
             Order::Ascending => ascending,
         }))
-    }
-
-    /// The member's attributes, a JSON object.
-    pub fn attributes(&self, member: &[u8]) -> Result<Option<S::Name>> {
-        let Some(marker) = &self.marker else { return Ok(None) };
-        match self.store.companion(Part::Data, &marker.id) {
-            Ok(Companion::Stamped(_)) => self.store.entry(Part::Data, member),
-            Ok(Companion::Absent | Companion::Foreign) | Err(Error::NoCompanionName) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 }

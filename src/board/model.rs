@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::companion::ID_ENTRY;
 use super::marker::Id;
-use super::store::{Companion, Direction, Only, Part, Put, Store};
+use super::store::{Companion, Direction, Entry, Only, Part, Put, Store};
 use crate::error::Result;
 
 #[derive(Clone, Default)]
@@ -182,5 +182,15 @@ impl Store for Model {
     fn drop_companion(&mut self, part: Part) -> Result<()> {
         self.companions.remove(part.name());
         Ok(())
+    }
+
+    fn scan(&self, _: u64, _: u64) -> Result<(u64, Vec<(Vec<u8>, f64)>)> {
+        Ok((0, self.elements.iter().map(|(score, name)| (name.clone(), *score)).collect()))
+    }
+
+    fn scan_entries(&self, part: Part, _: u64, _: u64) -> Result<(u64, Vec<Entry>)> {
+        let entries = self.companions.get(part.name()).into_iter().flatten();
+        let members = entries.filter(|(name, _)| name.as_slice() != ID_ENTRY);
+        Ok((0, members.map(|(name, bytes)| (name[1..].to_vec(), bytes.clone())).collect()))
     }
 }

@@ -49,6 +49,9 @@ pub enum Part {
     Data,
 }
 
+/// A member and what a companion holds for it.
+pub type Entry = (Vec<u8>, Vec<u8>);
+
 /// Indexes count from the lowest element, the marker included. Writes are recorded, and propagated and announced once
 /// the command is over.
 pub trait Store {
@@ -90,4 +93,9 @@ pub trait Store {
     fn set_entry(&mut self, part: Part, id: &Id, member: &[u8], bytes: &[u8]) -> Result<()>;
     fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()>;
     fn drop_companion(&mut self, part: Part) -> Result<()>;
+
+    /// About `count` elements, from the server's cursor on, and the cursor to go on with; 0 at the end.
+    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<(Self::Name, f64)>)>;
+    /// The same for a companion: members and what it holds for them, its stamp left out.
+    fn scan_entries(&self, part: Part, cursor: u64, count: u64) -> Result<(u64, Vec<Entry>)>;
 }

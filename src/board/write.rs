@@ -51,21 +51,6 @@ impl<S: Store> Board<S> {
         self.rebuild_members()
     }
 
-    fn rebuild_members(&mut self) -> Result<()> {
-        let mut elements = Vec::new();
-        self.elements(0, u64::MAX, self.direction(), &mut |element, score| {
-            self.decode(&element, score)?;
-            elements.push(element);
-            Ok(())
-        })?;
-        self.store.drop_companion(Part::Members)?;
-        for element in elements {
-            self.enter(&element)?;
-        }
-        self.members_fit.set(true);
-        Ok(())
-    }
-
     /// Notes an element's spilled bytes in the `members` companion.
     fn enter(&mut self, element: &S::Name) -> Result<()> {
         let Some(marker) = &self.marker else { return Ok(()) };
@@ -197,7 +182,8 @@ impl<S: Store> Board<S> {
                     worst = Some(element);
                     Ok(())
                 })?;
-                worst.map_or(Ok(()), |element| self.remove_element(&element))
+                worst.map_or(Ok(()), |element| self.remove_element(&element))?;
+                self.drop_idle_marker()
             }
             Some(keep) if self.members() > keep => self.trim(keep, Leavers::Unnamed).map(drop),
             _ => Ok(()),
@@ -224,6 +210,7 @@ impl<S: Store> Board<S> {
     pub fn remove(&mut self, member: &S::Name) -> Result<bool> {
         let Some(found) = self.find(member)? else { return Ok(false) };
         self.remove_element(&found.element)?;
+        self.drop_idle_marker()?;
         Ok(true)
     }
 
@@ -255,6 +242,7 @@ impl<S: Store> Board<S> {
         for element in &leaving {
             self.forget(element)?;
         }
+        self.drop_idle_marker()?;
         if leavers == Leavers::Unnamed {
             leaving.clear();
         }
@@ -272,6 +260,7 @@ impl<S: Store> Board<S> {
                 self.store.drop_companion(part)?;
             }
         }
+        self.drop_idle_marker()?;
         Ok(members)
     }
 

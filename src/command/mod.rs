@@ -1,6 +1,7 @@
 //! The commands: parse all arguments, act, reply.
 
 mod args;
+mod attributes;
 mod board;
 mod groups;
 mod lists;
@@ -8,13 +9,16 @@ mod member;
 mod options;
 mod rows;
 mod score;
+mod verify;
 mod write;
 
+pub use attributes::{deldata, getdata, setdata};
 pub use board::{alter, clear, create, info, rotate};
 pub use groups::{query, stats};
 pub use lists::{around, byscore, page, range, topn};
 pub use member::{among, get, percentile, score};
 pub use score::{count, forscore, scoreat};
+pub use verify::verify;
 pub use write::{add, incr, multiset, rem, trim};
 
 use crate::board::Board;

@@ -4,7 +4,7 @@ use base64::prelude::{Engine, BASE64_STANDARD};
 
 use super::options::ReadOptions;
 use super::ServerBoard;
-use crate::board::{Row, Value};
+use crate::board::{parse_object, Row, Value};
 use crate::config::check_rows;
 use crate::error::Result;
 use crate::number::FloatText;
@@ -74,16 +74,18 @@ pub fn resp_member(board: &ServerBoard, row: &Row, options: &ReadOptions, reply:
 }
 
 fn resp_data(data: Option<Text>, reply: &Reply) {
-    let map = data.and_then(|text| serde_json::from_slice::<serde_json::Map<_, _>>(text.bytes()).ok());
-    let Some(map) = map else { return reply.null() };
+    match data.and_then(|text| parse_object(text.bytes())) {
+        Some(map) => resp_object(&map, reply),
+        None => reply.null(),
+    }
+}
+
+/// Attributes as a map.
+pub fn resp_object(map: &serde_json::Map<String, serde_json::Value>, reply: &Reply) {
     reply.map(map.len());
-    for (name, value) in &map {
+    for (name, value) in map {
         reply.bulk(name.as_bytes());
-        match value {
-            serde_json::Value::String(text) => reply.bulk(text.as_bytes()),
-            // Not ours, but what a client put there is shown as it is.
-            other => reply.bulk(other.to_string().as_bytes()),
-        }
+        reply.json_value(value);
     }
 }
 
@@ -119,7 +121,7 @@ pub fn json_member(board: &ServerBoard, row: &Row, options: &ReadOptions, json: 
     if options.data {
         json.extend_from_slice(b",\"data\":");
         let data = board.attributes(row.member)?;
-        let object = data.as_ref().filter(|text| serde_json::from_slice::<serde_json::Map<_, _>>(text.bytes()).is_ok());
+        let object = data.as_ref().filter(|text| parse_object(text.bytes()).is_some());
         json.extend_from_slice(object.map_or(b"null", |text| text.bytes()));
     }
     json.push(b'}');

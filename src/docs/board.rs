@@ -64,3 +64,14 @@ pub const ROTATE: Doc = Doc {
         KeySpec { at: KeyAt::Index(2), usage: KeyUse::Insert },
     ],
 };
+
+pub const VERIFY: Doc = Doc {
+    name: "rank.verify",
+    syntax: "key [REPAIR] [CURSOR cursor] [COUNT count]",
+    summary: "Compares a board with its companion keys, a step at a time, and mends them.",
+    complexity: "O(M*log(N)) for a step of M entries.",
+    since: "0.1.0",
+    flags: "write deny-oom",
+    categories: "write sortedset slow",
+    keys: UPDATES,
+};

@@ -1,10 +1,12 @@
 //! What `COMMAND DOCS`, `COMMAND INFO` and redis-cli's hints know of each command.
 
+mod attributes;
 mod board;
 mod read;
 mod syntax;
 mod write;
 
+pub use attributes::*;
 pub use board::*;
 pub use read::*;
 pub use syntax::{Arg, ArgType};

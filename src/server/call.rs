@@ -62,6 +62,22 @@ impl CallReply {
         unsafe { api!(RedisModule_CallReplyLength)(self.raw) }
     }
 
+    /// The strings of an array inside the array.
+    fn texts_at(&self, index: usize) -> Vec<Text> {
+        // SAFETY: the reply is alive; elements belong to it; the strings that are made are ours.
+        unsafe {
+            let list = api!(RedisModule_CallReplyArrayElement)(self.raw, index);
+            if list.is_null() {
+                return Vec::new();
+            }
+            let texts = (0..api!(RedisModule_CallReplyLength)(list)).filter_map(|i| {
+                let element = api!(RedisModule_CallReplyArrayElement)(list, i);
+                Text::take(api!(RedisModule_CreateStringFromCallReply)(element))
+            });
+            texts.collect()
+        }
+    }
+
     pub fn text_at(&self, index: usize) -> Option<Text> {
         // SAFETY: the reply is alive; elements belong to it; the string that is made is ours.
         unsafe {
@@ -118,6 +134,26 @@ impl Ctx {
             )
         })?;
         Ok(reply.count())
+    }
+
+    /// ZSCAN or HSCAN: the cursor to go on with, and names and values in turn.
+    pub fn scan(self, command: &CStr, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text>)> {
+        let cursor = cursor.to_string();
+        // SAFETY: strings and buffers are alive during the call; `l` takes a long long.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                command.as_ptr(),
+                c"sbcl".as_ptr(),
+                key.raw(),
+                cursor.as_ptr(),
+                cursor.len(),
+                c"COUNT".as_ptr(),
+                i64::try_from(count).unwrap_or(i64::MAX),
+            )
+        })?;
+        let next = reply.text_at(0).and_then(|text| std::str::from_utf8(text.bytes()).ok()?.parse().ok());
+        Ok((next.unwrap_or(0), reply.texts_at(1)))
     }
 
     pub fn zrange(self, key: &Text, first: u64, last: u64) -> Result<CallReply> {

@@ -7,7 +7,7 @@ use redis_module::raw::{self, RedisModuleString};
 use super::context::{Ctx, EventClass};
 use super::key::{Access, Key, KeyType};
 use super::text::Text;
-use crate::board::{Companion, Id, Part, ID_ENTRY, MEMBER_ENTRY};
+use crate::board::{Companion, Entry, Id, Part, ID_ENTRY, MEMBER_ENTRY};
 use crate::error::{Error, Result};
 
 enum Change {
@@ -116,6 +116,23 @@ impl Hash {
         // What was done to it before is as if it had not been.
         self.changes.clear();
         self.changes.push(Change::Unlink);
+    }
+
+    /// Members and what is kept of them, from the server's cursor on.
+    pub fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Entry>)> {
+        let (next, texts) = self.ctx.scan(c"HSCAN", &self.name, cursor, count)?;
+        let entries = texts.chunks_exact(2).filter_map(|pair| match pair {
+            [field, value] => {
+                let member = field.bytes().strip_prefix(&[MEMBER_ENTRY])?;
+                Some((member.to_vec(), value.bytes().to_vec()))
+            }
+            _ => None,
+        });
+        Ok((next, entries.collect()))
+    }
+
+    pub fn changed(&self) -> bool {
+        !self.changes.is_empty()
     }
 
     pub fn name(&self) -> &Text {

@@ -66,6 +66,14 @@ impl Reply {
         }
     }
 
+    /// An attribute: text as it is. What else a client put there by itself is shown as JSON.
+    pub fn json_value(&self, value: &serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) => self.bulk(text.as_bytes()),
+            other => self.bulk(other.to_string().as_bytes()),
+        }
+    }
+
     /// The score of a board with one field, an array of them for several.
     pub fn scores(&self, values: &[Value]) {
         if let [value] = values {

@@ -12,7 +12,7 @@ use super::hash::Hash;
 pub use super::key::Access;
 use super::key::{Key, KeyType};
 use super::text::Text;
-use crate::board::{Companion, Direction, Id, Only, Part, Put, Store};
+use crate::board::{Companion, Direction, Entry, Id, Only, Part, Put, Store};
 use crate::error::{Error, Result};
 use crate::number::FloatText;
 
@@ -428,6 +428,19 @@ impl Store for ZSet {
     fn drop_companion(&mut self, part: Part) -> Result<()> {
         ignore_unnamable(self.with_companion(part, Hash::unlink))
     }
+
+    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<(Text, f64)>)> {
+        if !self.exists() {
+            return Ok((0, Vec::new()));
+        }
+        let (next, texts) = self.ctx.scan(c"ZSCAN", &self.name, cursor, count)?;
+        let elements = texts.into_iter().step_by(2);
+        Ok((next, elements.filter_map(|element| self.score(&element).map(|score| (element, score))).collect()))
+    }
+
+    fn scan_entries(&self, part: Part, cursor: u64, count: u64) -> Result<(u64, Vec<Entry>)> {
+        self.with_companion(part, |hash| hash.scan(cursor, count))?
+    }
 }
 
 /// A board whose companion cannot exist, or is somebody else's key, has no entry to remove.
@@ -442,5 +455,13 @@ impl Drop for ZSet {
     /// Also when a handler panics: what was done is propagated, so that replicas and AOF never differ.
     fn drop(&mut self) {
         self.commit();
+        let attributes_changed = self
+            .companions
+            .get(Part::Data as usize)
+            .is_some_and(|cell| cell.borrow().as_ref().is_some_and(Hash::changed));
+        if attributes_changed {
+            // Attributes are part of the board: who watches it watches them.
+            self.ctx.signal_modified(&self.name);
+        }
     }
 }

@@ -1,0 +1,219 @@
+//! Companions compared with the sorted set, and mended, a step at a time.
+
+use super::marker::MARKER_START;
+use super::store::{Companion, Part, Store};
+use super::Board;
+use crate::error::Result;
+
+const MOST_EXAMPLES: usize = 10;
+
+/// Where a verification stands; a client carries it as one number, 0 at the start and the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Elements,
+    Entries(Part),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    stage: Stage,
+    /// The server's own cursor inside the stage.
+    scan: u64,
+}
+
+/// The stage is in the lowest digits, because the server's cursors use the highest bits of a word last.
+const STAGES: u64 = 3;
+
+#[derive(Default)]
+pub struct Report {
+    pub cursor: u64,
+    pub checked: u64,
+    pub undecodable: u64,
+    pub missing: u64,
+    pub orphaned: u64,
+    pub repaired: u64,
+    pub examples: Vec<Vec<u8>>,
+}
+
+impl Report {
+    fn example(&mut self, name: &[u8]) {
+        if self.examples.len() < MOST_EXAMPLES {
+            self.examples.push(name.to_vec());
+        }
+    }
+}
+
+impl Cursor {
+    pub fn new(number: u64) -> Cursor {
+        let stage = match number % STAGES {
+            0 => Stage::Elements,
+            1 => Stage::Entries(Part::Members),
+            _ => Stage::Entries(Part::Data),
+        };
+        Cursor { stage, scan: number / STAGES }
+    }
+
+    fn number(self) -> u64 {
+        let stage = match self.stage {
+            Stage::Elements => 0,
+            Stage::Entries(Part::Members) => 1,
+            Stage::Entries(Part::Data) => 2,
+        };
+        self.scan.saturating_mul(STAGES).saturating_add(stage)
+    }
+
+    /// The number to go on from, once the server's cursor inside this stage is `scan`.
+    fn next(self, scan: u64) -> u64 {
+        let next_stage = match (scan, self.stage) {
+            (0, Stage::Elements) => Stage::Entries(Part::Members),
+            (0, Stage::Entries(Part::Members)) => Stage::Entries(Part::Data),
+            (0, Stage::Entries(Part::Data)) => return 0,
+            (_, stage) => stage,
+        };
+        Cursor { stage: next_stage, scan }.number()
+    }
+}
+
+impl<S: Store> Board<S> {
+    /// One step of about `count` entries.
+    pub fn verify(&mut self, cursor: Cursor, count: u64, repair: bool) -> Result<Report> {
+        let mut report = Report::default();
+        let scan = match cursor.stage {
+            Stage::Elements => {
+                if repair && cursor.scan == 0 {
+                    self.drop_foreign()?;
+                }
+                let (scan, elements) = self.store.scan(cursor.scan, count)?;
+                for (element, score) in elements {
+                    self.verify_element(&element, score, repair, &mut report)?;
+                }
+                scan
+            }
+            Stage::Entries(part) => self.verify_entries(part, cursor.scan, count, repair, &mut report)?,
+        };
+        report.cursor = cursor.next(scan);
+        Ok(report)
+    }
+
+    /// A companion of another board is none of this one's.
+    fn drop_foreign(&mut self) -> Result<()> {
+        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
+        for part in Part::ALL {
+            if self.store.companion(part, &id).is_ok_and(|state| state == Companion::Foreign) {
+                self.store.drop_companion(part)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_element(&mut self, element: &S::Name, score: f64, repair: bool, report: &mut Report) -> Result<()> {
+        if self.is_marker(element, score) {
+            return Ok(());
+        }
+        report.checked += 1;
+        let stray_marker = score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START);
+        let infinite = self.schema.explicit && score.is_infinite();
+        if stray_marker || infinite || self.decode(element, score).is_err() {
+            report.undecodable += 1;
+            report.example(element.as_ref());
+            return Ok(());
+        }
+        if self.schema.layout.spills() {
+            self.verify_entry_of(element, score, repair, report)?;
+        }
+        Ok(())
+    }
+
+    fn verify_entry_of(&mut self, element: &S::Name, score: f64, repair: bool, report: &mut Report) -> Result<()> {
+        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
+        let member = self.member_of(element).to_vec();
+        let own = element.as_ref().get(..self.schema.layout.spill_len()).unwrap_or_default();
+        let entry = match self.store.companion(Part::Members, &id)? {
+            Companion::Stamped(_) => self.store.entry(Part::Members, &member)?,
+            Companion::Absent | Companion::Foreign => None,
+        };
+        if entry.as_ref().is_some_and(|entry| entry.as_ref() == own) {
+            return Ok(());
+        }
+        report.missing += 1;
+        report.example(&member);
+        if !repair {
+            return Ok(());
+        }
+        // A second element of the same member, made by a core command: the better one stays.
+        if let Some(other) = entry.map(|entry| self.store.name(&[entry.as_ref(), &member].concat())) {
+            if let Some(other_score) = self.store.score(&other) {
+                if self.is_better((other.as_ref(), other_score), (element.as_ref(), score)) {
+                    self.store.remove(element);
+                    report.repaired += 1;
+                    return Ok(());
+                }
+                self.store.remove(&other);
+            }
+        }
+        let own = own.to_vec();
+        self.store.set_entry(Part::Members, &id, &member, &own)?;
+        report.repaired += 1;
+        Ok(())
+    }
+
+    fn verify_entries(&mut self, part: Part, scan: u64, count: u64, repair: bool, report: &mut Report) -> Result<u64> {
+        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(0) };
+        if !matches!(self.store.companion(part, &id), Ok(Companion::Stamped(_))) {
+            return Ok(0);
+        }
+        let (scan, entries) = self.store.scan_entries(part, scan, count)?;
+        for (member, bytes) in entries {
+            report.checked += 1;
+            let there = match part {
+                Part::Members if self.schema.layout.spills() => {
+                    self.store.score(&self.store.name(&[bytes.as_slice(), &member].concat())).is_some()
+                }
+                Part::Members => false,
+                // An entry that is itself missing was counted, and mended, in the stages before.
+                Part::Data => self.find(&self.store.name(&member)).is_ok_and(|found| found.is_some()),
+            };
+            if there {
+                continue;
+            }
+            report.orphaned += 1;
+            report.example(&member);
+            if repair {
+                self.store.remove_entry(part, &member)?;
+                report.repaired += 1;
+            }
+        }
+        Ok(scan)
+    }
+
+    /// Whether the first of two elements stands before the second.
+    fn is_better(&self, a: (&[u8], f64), b: (&[u8], f64)) -> bool {
+        let ascending = a.1.total_cmp(&b.1).then_with(|| a.0.cmp(b.0));
+        match self.order {
+            super::Order::Descending => ascending.is_gt(),
+            super::Order::Ascending => ascending.is_lt(),
+        }
+    }
+
+    /// Gives entries to all elements, in a new companion; of two elements of one member the better stays.
+    pub(super) fn rebuild_members(&mut self) -> Result<()> {
+        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
+        let mut elements = Vec::new();
+        self.elements(0, u64::MAX, self.direction(), &mut |element, score| {
+            self.decode(&element, score)?;
+            elements.push(element);
+            Ok(())
+        })?;
+        self.store.drop_companion(Part::Members)?;
+        for element in elements {
+            let (spill, member) = element.as_ref().split_at_checked(self.schema.layout.spill_len()).unwrap_or_default();
+            if self.store.entry(Part::Members, member)?.is_some() {
+                self.store.remove(&element);
+            } else {
+                self.store.set_entry(Part::Members, &id, member, spill)?;
+            }
+        }
+        self.members_fit.set(true);
+        Ok(())
+    }
+}

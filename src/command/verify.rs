@@ -1,0 +1,43 @@
+//! Companions compared with the sorted set.
+
+use super::args::{count, key, once, value_of};
+use super::open;
+use crate::board::Cursor;
+use crate::error::{Error, Result, Shown};
+use crate::server::{Access, Call, Reply};
+
+const DEFAULT_COUNT: u64 = 1000;
+
+pub fn verify(call: &Call) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let (mut repair, mut cursor, mut step) = (None, None, None);
+    while let Some(arg) = args.next() {
+        match arg.bytes().to_ascii_uppercase().as_slice() {
+            b"REPAIR" => once(&mut repair, (), "REPAIR")?,
+            b"CURSOR" => once(&mut cursor, count(value_of(&mut args, "CURSOR")?, "CURSOR", 0)?, "CURSOR")?,
+            b"COUNT" => once(&mut step, count(value_of(&mut args, "COUNT")?, "COUNT", 1)?, "COUNT")?,
+            _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
+        }
+    }
+    let mut board = open(call, key, Access::Write)?;
+    let report = board.verify(Cursor::new(cursor.unwrap_or(0)), step.unwrap_or(DEFAULT_COUNT), repair.is_some())?;
+    let reply = Reply::new(call.ctx);
+    reply.map(7);
+    let counts = [
+        ("cursor", report.cursor),
+        ("checked", report.checked),
+        ("undecodable", report.undecodable),
+        ("missing", report.missing),
+        ("orphaned", report.orphaned),
+        ("repaired", report.repaired),
+    ];
+    for (name, value) in counts {
+        reply.bulk(name.as_bytes());
+        reply.count(value);
+    }
+    reply.bulk(b"examples");
+    reply.array(report.examples.len() as u64);
+    report.examples.iter().for_each(|name| reply.bulk(name));
+    Ok(())
+}
