@@ -29,7 +29,6 @@ pub use rank::{FieldBound, Kind};
 pub use schema::{parse_update, Order, Rules, Schema, Update};
 pub use store::{Companion, Direction, Entry, Only, Part, Put, Store};
 pub use value::{Tuple, Value};
-pub use verify::Cursor;
 pub use write::{Leavers, Outcome, WriteRules};
 
 use crate::error::{Error, Result, Shown};

@@ -9,13 +9,13 @@ const MOST_EXAMPLES: usize = 10;
 
 /// Where a verification stands; a client carries it as one number, 0 at the start and the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+enum Stage {
     Elements,
     Entries(Part),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cursor {
+struct Cursor {
     stage: Stage,
     /// The server's own cursor inside the stage.
     scan: u64,
@@ -27,6 +27,7 @@ const STAGES: u64 = 3;
 #[derive(Default)]
 pub struct Report {
     pub cursor: u64,
+    /// Members looked at.
     pub checked: u64,
     pub undecodable: u64,
     pub missing: u64,
@@ -44,7 +45,7 @@ impl Report {
 }
 
 impl Cursor {
-    pub fn new(number: u64) -> Cursor {
+    fn new(number: u64) -> Cursor {
         let stage = match number % STAGES {
             0 => Stage::Elements,
             1 => Stage::Entries(Part::Members),
@@ -75,24 +76,34 @@ impl Cursor {
 }
 
 impl<S: Store> Board<S> {
-    /// One step of about `count` entries.
-    pub fn verify(&mut self, cursor: Cursor, count: u64, repair: bool) -> Result<Report> {
-        let mut report = Report::default();
-        let scan = match cursor.stage {
-            Stage::Elements => {
-                if repair && cursor.scan == 0 {
-                    self.drop_foreign()?;
-                }
-                let (scan, elements) = self.store.scan(cursor.scan, count)?;
-                for (element, score) in elements {
-                    self.verify_element(&element, score, repair, &mut report)?;
-                }
-                scan
+    /// One step of about `count` elements and entries.
+    pub fn verify(&mut self, from: u64, count: u64, repair: bool) -> Result<Report> {
+        let mut report = Report { cursor: from, ..Report::default() };
+        let mut left = count;
+        while left > 0 {
+            let cursor = Cursor::new(report.cursor);
+            let (scan, seen) = match cursor.stage {
+                Stage::Elements => self.verify_elements(cursor.scan, left, repair, &mut report)?,
+                Stage::Entries(part) => self.verify_entries(part, cursor.scan, left, repair, &mut report)?,
+            };
+            report.cursor = cursor.next(scan);
+            if report.cursor == 0 {
+                break;
             }
-            Stage::Entries(part) => self.verify_entries(part, cursor.scan, count, repair, &mut report)?,
-        };
-        report.cursor = cursor.next(scan);
+            left = left.saturating_sub(seen as u64);
+        }
         Ok(report)
+    }
+
+    fn verify_elements(&mut self, scan: u64, count: u64, repair: bool, report: &mut Report) -> Result<(u64, usize)> {
+        if repair && scan == 0 {
+            self.drop_foreign()?;
+        }
+        let (scan, elements) = self.store.scan(scan, count)?;
+        for (element, score) in &elements {
+            self.verify_element(element, *score, repair, report)?;
+        }
+        Ok((scan, elements.len()))
     }
 
     /// A companion of another board is none of this one's.
@@ -157,14 +168,21 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    fn verify_entries(&mut self, part: Part, scan: u64, count: u64, repair: bool, report: &mut Report) -> Result<u64> {
-        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(0) };
+    fn verify_entries(
+        &mut self,
+        part: Part,
+        scan: u64,
+        count: u64,
+        repair: bool,
+        report: &mut Report,
+    ) -> Result<(u64, usize)> {
+        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok((0, 0)) };
         if !matches!(self.store.companion(part, &id), Ok(Companion::Stamped(_))) {
-            return Ok(0);
+            return Ok((0, 0));
         }
         let (scan, entries) = self.store.scan_entries(part, scan, count)?;
+        let seen = entries.len();
         for (member, bytes) in entries {
-            report.checked += 1;
             let there = match part {
                 Part::Members if self.schema.layout.spills() => {
                     self.store.score(&self.store.name(&[bytes.as_slice(), &member].concat())).is_some()
@@ -183,7 +201,7 @@ impl<S: Store> Board<S> {
                 report.repaired += 1;
             }
         }
-        Ok(scan)
+        Ok((scan, seen))
     }
 
     /// Whether the first of two elements stands before the second.

@@ -2,7 +2,6 @@
 
 use super::args::{count, key, once, value_of};
 use super::open;
-use crate::board::Cursor;
 use crate::error::{Error, Result, Shown};
 use crate::server::{Access, Call, Reply};
 
@@ -21,7 +20,7 @@ pub fn verify(call: &Call) -> Result<()> {
         }
     }
     let mut board = open(call, key, Access::Write)?;
-    let report = board.verify(Cursor::new(cursor.unwrap_or(0)), step.unwrap_or(DEFAULT_COUNT), repair.is_some())?;
+    let report = board.verify(cursor.unwrap_or(0), step.unwrap_or(DEFAULT_COUNT), repair.is_some())?;
     let reply = Reply::new(call.ctx);
     reply.map(7);
     let counts = [
