@@ -10,6 +10,7 @@ mod error;
 mod number;
 mod rate;
 mod server;
+mod stats;
 
 use redis_module::configuration::ConfigurationFlags;
 use redis_module::{redis_module, Context, RedisString, Status};

@@ -34,6 +34,19 @@ impl Part {
         }
         Some(key)
     }
+
+    /// The board that a companion's key belongs to.
+    pub fn board_of(companion: &[u8]) -> Option<&[u8]> {
+        Part::ALL.iter().find_map(|part| {
+            let name = companion.strip_prefix(format!("rank:{}:", part.name()).as_bytes())?;
+            let board = match name {
+                [b'{', board @ .., b'}'] if !board.contains(&b'}') => board,
+                [b':', board @ ..] => board,
+                _ => return None,
+            };
+            (part.key(board).as_deref() == Some(companion)).then_some(board)
+        })
+    }
 }
 
 /// The cluster's rule: something stands between the first `{` and the first `}` after it.
@@ -63,6 +76,10 @@ mod tests {
         for (board, key) in cases {
             let got = Part::Members.key(board.as_bytes());
             assert_eq!(got.as_deref(), key.map(str::as_bytes), "{board}");
+            assert_eq!(key.and_then(|key| Part::board_of(key.as_bytes())), key.map(|_| board.as_bytes()));
+        }
+        for stranger in ["rank:members:", "rank:members:a", "rank:members::a", "rank:other:{a}", "rank:data:{a}b"] {
+            assert_eq!(Part::board_of(stranger.as_bytes()), None, "{stranger}");
         }
         assert_eq!(Part::Data.key(b"a").as_deref(), Some(&b"rank:data:{a}"[..]));
     }

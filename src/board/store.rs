@@ -98,4 +98,9 @@ pub trait Store {
     fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<(Self::Name, f64)>)>;
     /// The same for a companion: members and what it holds for them, its stamp left out.
     fn scan_entries(&self, part: Part, cursor: u64, count: u64) -> Result<(u64, Vec<Entry>)>;
+
+    /// For statistics: members that a bound pushed out.
+    fn note_evicted(&mut self, _count: u64) {}
+    /// For statistics: a companion that did not fit.
+    fn note_rebuilt(&mut self) {}
 }

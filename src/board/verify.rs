@@ -222,6 +222,9 @@ impl<S: Store> Board<S> {
             elements.push(element);
             Ok(())
         })?;
+        if !elements.is_empty() {
+            self.store.note_rebuilt();
+        }
         self.store.drop_companion(Part::Members)?;
         for element in elements {
             let (spill, member) = element.as_ref().split_at_checked(self.schema.layout.spill_len()).unwrap_or_default();

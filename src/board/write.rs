@@ -40,9 +40,21 @@ pub enum Leavers {
 }
 
 impl<S: Store> Board<S> {
-    /// Must come before the first write: mends the `members` companion where it does not fit.
-    pub fn prepare_write(&mut self) -> Result<()> {
-        if self.members_fit.get() || self.check_members()? {
+    /// Must come before the first write, with the members it is about: mends the `members` companion where it does
+    /// not fit, so that nothing can go wrong half-way.
+    pub fn prepare_write<'m>(&mut self, members: impl IntoIterator<Item = &'m S::Name>) -> Result<()>
+    where
+        S::Name: 'm,
+    {
+        if !self.schema.layout.spills() {
+            return Ok(());
+        }
+        let mut fits = self.members_fit.get() || self.check_members()?;
+        for member in members {
+            // As many entries as members, but not the right ones: a copy that was renamed over its original, say.
+            fits = fits && !matches!(self.find(member), Err(Error::MembersOutOfStep));
+        }
+        if fits {
             return Ok(());
         }
         if self.members() > MOST_REBUILT {
@@ -183,9 +195,14 @@ impl<S: Store> Board<S> {
                     Ok(())
                 })?;
                 worst.map_or(Ok(()), |element| self.remove_element(&element))?;
+                self.store.note_evicted(1);
                 self.drop_idle_marker()
             }
-            Some(keep) if self.members() > keep => self.trim(keep, Leavers::Unnamed).map(drop),
+            Some(keep) if self.members() > keep => {
+                let (count, _) = self.trim(keep, Leavers::Unnamed)?;
+                self.store.note_evicted(count);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -319,7 +336,7 @@ impl<S: Store> Board<S> {
         rules.update = update.unwrap_or(rules.update);
         let id = marker.id;
         if rules.keep.is_some_and(|keep| keep < self.members()) {
-            self.prepare_write()?;
+            self.prepare_write([])?;
         }
         if rules != self.schema.rules {
             self.write_marker(id, &rules)?;

@@ -7,6 +7,7 @@ use super::{open, ServerBoard};
 use crate::board::{Found, Leavers, Only, Outcome, Rules, Schema, Tuple, Update, WriteRules};
 use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Args, Call, Reply, Text};
+use crate::stats;
 
 #[derive(Default)]
 struct AddOptions {
@@ -113,7 +114,7 @@ fn add_to(call: &Call, mut board: ServerBoard, options: &AddOptions, args: Args)
     for (values, member) in &pairs {
         board.check_member(member, values)?;
     }
-    board.prepare_write()?;
+    board.prepare_write(pairs.iter().map(|(_, member)| member))?;
 
     let reply = Reply::new(call.ctx);
     let before = if options.with_rank { standings(&board, &pairs)? } else { Vec::new() };
@@ -127,7 +128,8 @@ fn add_to(call: &Call, mut board: ServerBoard, options: &AddOptions, args: Args)
         match board.set(member, values, &rules)? {
             Outcome::Added => added += 1,
             Outcome::Changed => changed += 1,
-            Outcome::Unchanged | Outcome::Refused => {}
+            Outcome::Refused => stats::REFUSED.add(1),
+            Outcome::Unchanged => {}
         }
     }
     if tally {
@@ -234,7 +236,7 @@ pub fn incr(call: &Call) -> Result<()> {
     let member = required(&mut args)?.text();
     board.store.announce_as(c"zincr");
     let origin = schema.origin();
-    board.prepare_write()?;
+    board.prepare_write([&member])?;
     let found = board.find(&member)?;
     let base = found.as_ref().map_or(origin.as_slice(), |found| found.decoded.values.as_slice());
     let values = schema.increment(base, deltas)?;
@@ -248,6 +250,7 @@ pub fn incr(call: &Call) -> Result<()> {
     let outcome = board.place(&member, found, &values, &rules)?;
     let reply = Reply::new(call.ctx);
     if outcome == Outcome::Refused {
+        stats::REFUSED.add(1);
         reply.null();
     } else if with_rank.is_some() {
         reply_standing(&board, &member, before, standing(&board, &member)?.as_ref(), &reply);
@@ -264,10 +267,11 @@ pub fn rem(call: &Call) -> Result<()> {
         return Err(Error::Arity);
     }
     let mut board = open(call, key, Access::Write)?;
-    board.prepare_write()?;
+    let members: Vec<Text> = args.map(Arg::text).collect();
+    board.prepare_write(&members)?;
     let mut removed = 0;
-    for member in args {
-        removed += u64::from(board.remove(&member.text())?);
+    for member in &members {
+        removed += u64::from(board.remove(member)?);
     }
     Reply::new(call.ctx).count(removed);
     Ok(())
@@ -283,7 +287,7 @@ pub fn trim(call: &Call) -> Result<()> {
     }
     let mut board = open(call, key, Access::Write)?;
     if board.members() > keep {
-        board.prepare_write()?;
+        board.prepare_write([])?;
     }
     let (count, names) = board.trim(keep, leavers)?;
     let reply = Reply::new(call.ctx);

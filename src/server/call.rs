@@ -62,6 +62,12 @@ impl CallReply {
         unsafe { api!(RedisModule_CallReplyLength)(self.raw) }
     }
 
+    /// The reply of a scan.
+    fn scanned(&self) -> (u64, Vec<Text>) {
+        let next = self.text_at(0).and_then(|text| std::str::from_utf8(text.bytes()).ok()?.parse().ok());
+        (next.unwrap_or(0), self.texts_at(1))
+    }
+
     /// The strings of an array inside the array.
     fn texts_at(&self, index: usize) -> Vec<Text> {
         // SAFETY: the reply is alive; elements belong to it; the strings that are made are ours.
@@ -136,6 +142,37 @@ impl Ctx {
         Ok(reply.count())
     }
 
+    /// How many of the keys exist. In a cluster an error while their slot is moving and one of them is not here.
+    pub fn exists(self, keys: &[&Text]) -> Result<u64> {
+        let mut args: Vec<*mut RedisModuleString> = keys.iter().map(|key| key.raw()).collect();
+        // SAFETY: the strings are alive during the call.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(self.raw(), c"EXISTS".as_ptr(), c"v".as_ptr(), args.as_mut_ptr(), args.len())
+        })?;
+        Ok(reply.count())
+    }
+
+    /// Some keys of the selected database: the cursor to go on with, and names.
+    pub fn scan_keys(self, cursor: u64, pattern: &str, count: u64) -> Result<(u64, Vec<Text>)> {
+        let cursor = cursor.to_string();
+        // SAFETY: strings and buffers are alive during the call; `l` takes a long long.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                c"SCAN".as_ptr(),
+                c"bcbcl".as_ptr(),
+                cursor.as_ptr(),
+                cursor.len(),
+                c"MATCH".as_ptr(),
+                pattern.as_ptr(),
+                pattern.len(),
+                c"COUNT".as_ptr(),
+                i64::try_from(count).unwrap_or(i64::MAX),
+            )
+        })?;
+        Ok(reply.scanned())
+    }
+
     /// ZSCAN or HSCAN: the cursor to go on with, and names and values in turn.
     pub fn scan(self, command: &CStr, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text>)> {
         let cursor = cursor.to_string();
@@ -152,8 +189,7 @@ impl Ctx {
                 i64::try_from(count).unwrap_or(i64::MAX),
             )
         })?;
-        let next = reply.text_at(0).and_then(|text| std::str::from_utf8(text.bytes()).ok()?.parse().ok());
-        Ok((next.unwrap_or(0), reply.texts_at(1)))
+        Ok(reply.scanned())
     }
 
     pub fn zrange(self, key: &Text, first: u64, last: u64) -> Result<CallReply> {

@@ -67,6 +67,28 @@ impl Ctx {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_RESP3)
     }
 
+    /// A primary that is not loading: the one who may clean up.
+    pub fn is_serving_primary(self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER)
+            && !self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING)
+    }
+
+    pub fn is_cluster(self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER)
+    }
+
+    /// The number of the selected database.
+    pub fn db(self) -> c_int {
+        // SAFETY: the context is alive.
+        unsafe { api!(RedisModule_GetSelectedDb)(self.raw) }
+    }
+
+    /// Whether there is such a database.
+    pub fn select(self, db: c_int) -> bool {
+        // SAFETY: the context is alive.
+        unsafe { api!(RedisModule_SelectDb)(self.raw, db) == raw::REDISMODULE_OK as c_int }
+    }
+
     /// Sixteen random hexadecimal digits.
     pub fn random_id(self) -> [u8; 16] {
         let mut id = [b'0'; 16];

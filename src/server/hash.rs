@@ -5,10 +5,12 @@ use std::ptr;
 use redis_module::raw::{self, RedisModuleString};
 
 use super::context::{Ctx, EventClass};
+use super::keeper::note_companions;
 use super::key::{Access, Key, KeyType};
 use super::text::Text;
 use crate::board::{Companion, Entry, Id, Part, ID_ENTRY, MEMBER_ENTRY};
 use crate::error::{Error, Result};
+use crate::stats;
 
 enum Change {
     Set(Text, Text),
@@ -18,6 +20,7 @@ enum Change {
 
 pub struct Hash {
     ctx: Ctx,
+    board: Text,
     name: Text,
     key: Option<Key>,
     changes: Vec<Change>,
@@ -32,7 +35,7 @@ impl Hash {
             KeyType::Empty | KeyType::Hash => {}
             _ => return Err(Error::CompanionType { part: part.name() }),
         }
-        Ok(Hash { ctx, name, key, changes: Vec::new() })
+        Ok(Hash { ctx, board: board.clone(), name, key, changes: Vec::new() })
     }
 
     fn exists(&self) -> bool {
@@ -46,6 +49,18 @@ impl Hash {
         match self.get(&Text::new(ID_ENTRY)) {
             Some(stamp) if stamp.bytes() == id => Companion::Stamped(self.len().saturating_sub(1)),
             _ => Companion::Foreign,
+        }
+    }
+
+    /// Whether it is a companion at all, whosever: somebody's own hash of that name has no stamp.
+    pub fn stamp_state(&self) -> Companion {
+        let stamp = self.get(&Text::new(ID_ENTRY));
+        let is_id =
+            |stamp: &Text| stamp.bytes().len() == size_of::<Id>() && stamp.bytes().iter().all(u8::is_ascii_hexdigit);
+        if stamp.as_ref().is_some_and(is_id) {
+            Companion::Foreign
+        } else {
+            Companion::Absent
         }
     }
 
@@ -74,6 +89,7 @@ impl Hash {
     pub fn set_entry(&mut self, id: &Id, member: &[u8], bytes: &[u8]) {
         if !self.exists() {
             self.set(Text::new(ID_ENTRY), Text::new(id));
+            note_companions(self.ctx, &self.board);
         }
         self.set(entry_name(member), Text::new(bytes));
     }
@@ -169,6 +185,7 @@ impl Hash {
             self.ctx.replicate(command, &mut args);
             rest = others;
         }
+        stats::WRITES.add(1);
         self.ctx.signal_modified(&self.name);
         if unlinked {
             self.ctx.notify(EventClass::Generic, c"del", &self.name);

@@ -6,6 +6,7 @@ mod call;
 mod context;
 mod hash;
 mod info;
+mod keeper;
 mod key;
 mod register;
 mod reply;

@@ -4,14 +4,16 @@ use std::ffi::CString;
 use std::os::raw::c_int;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
+use redis_module::raw::{self, RedisModuleCtx, RedisModuleInfoCtx, RedisModuleString};
 use redis_module::Context;
 
 use super::context::{Call, Ctx};
 use super::info::set_command_info;
+use super::keeper;
 use super::reply::Reply;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
+use crate::stats;
 
 pub type Shim = unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 pub type Handler = fn(&Call) -> Result<()>;
@@ -46,6 +48,8 @@ pub unsafe fn run(handler: Handler, ctx: *mut RedisModuleCtx, argv: *mut *mut Re
     // SAFETY: the server passes `argc` live strings.
     let call = unsafe { Call::new(ctx, std::slice::from_raw_parts(argv, argc.max(0) as usize)) };
     let result = catch_unwind(AssertUnwindSafe(|| handler(&call))).unwrap_or(Err(Error::Internal));
+    stats::CALLS.add(1);
+    stats::ERRORS.add(u64::from(result.is_err()));
     let reply = Reply::new(call.ctx);
     match result {
         Ok(()) => raw::REDISMODULE_OK as c_int,
@@ -59,7 +63,26 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
     // SAFETY: the context lives while the module is being loaded.
     let ctx = unsafe { Ctx::new(context.get_raw()) };
     set_module_options(ctx);
-    commands.iter().all(|command| create(ctx, command))
+    register_info(ctx);
+    commands.iter().all(|command| create(ctx, command)) && keeper::start(ctx)
+}
+
+/// The module's section of `INFO`.
+fn register_info(ctx: Ctx) {
+    // SAFETY: the context is alive, and the callback lives as long as the module.
+    unsafe { api!(RedisModule_RegisterInfoFunc)(ctx.raw(), Some(show_info)) };
+}
+
+unsafe extern "C" fn show_info(ctx: *mut RedisModuleInfoCtx, _: c_int) {
+    // SAFETY: the server passes a live context; it copies the names.
+    unsafe {
+        api!(RedisModule_InfoAddSection)(ctx, c"".as_ptr());
+        for counter in stats::ALL {
+            if let Ok(name) = CString::new(counter.name) {
+                api!(RedisModule_InfoAddFieldULongLong)(ctx, name.as_ptr(), counter.get());
+            }
+        }
+    }
 }
 
 fn create(ctx: Ctx, command: &Command) -> bool {

@@ -87,6 +87,12 @@ impl Text {
         Text { raw: unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) } }
     }
 
+    /// # Safety
+    /// The string must be alive.
+    pub unsafe fn share(raw: *mut RedisModuleString) -> Text {
+        Text::retain(raw)
+    }
+
     fn retain(raw: *mut RedisModuleString) -> Text {
         // SAFETY: the caller's string is alive.
         unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };

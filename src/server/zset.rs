@@ -15,6 +15,7 @@ use super::text::Text;
 use crate::board::{Companion, Direction, Entry, Id, Only, Part, Put, Store};
 use crate::error::{Error, Result};
 use crate::number::FloatText;
+use crate::stats;
 
 /// How far from an end, or inside a group of equal scores, stepping is cheaper than a call that jumps.
 const NEAR: u64 = 64;
@@ -171,6 +172,7 @@ impl ZSet {
             rest = others;
         }
         self.changes.clear();
+        stats::WRITES.add(1);
         self.ctx.signal_modified(&self.name);
         if put {
             self.ctx.notify(EventClass::SortedSet, self.put_event, &self.name);
@@ -410,7 +412,12 @@ impl Store for ZSet {
     }
 
     fn companion(&self, part: Part, id: &Id) -> Result<Companion> {
-        self.with_companion(part, |hash| hash.state(id))
+        let (state, name) = self.with_companion(part, |hash| (hash.state(id), hash.name().clone()))?;
+        if state == Companion::Absent && self.exists() && self.ctx.is_cluster() {
+            // An error here means that the slot is moving and the companion may be on the other node.
+            self.ctx.exists(&[&self.name, &name])?;
+        }
+        Ok(state)
     }
 
     fn entry(&self, part: Part, member: &[u8]) -> Result<Option<Text>> {
@@ -427,6 +434,14 @@ impl Store for ZSet {
 
     fn drop_companion(&mut self, part: Part) -> Result<()> {
         ignore_unnamable(self.with_companion(part, Hash::unlink))
+    }
+
+    fn note_evicted(&mut self, count: u64) {
+        stats::EVICTED.add(count);
+    }
+
+    fn note_rebuilt(&mut self) {
+        stats::REBUILT.add(1);
     }
 
     fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<(Text, f64)>)> {
