@@ -33,7 +33,7 @@ impl<S: Store> Board<S> {
         keep_old: bool,
         new_id: Id,
     ) -> Result<u64> {
-        if self.find(member)?.is_none() {
+        if self.find_or_mend(member)?.is_none() {
             return Err(Error::NoSuchMember(Shown::new(member.as_ref())));
         }
         let mut map = self.attribute_map(member)?;
@@ -56,7 +56,7 @@ impl<S: Store> Board<S> {
 
     /// Removes attributes, or all of them where none is named: how many there were.
     pub fn remove_attributes(&mut self, member: &S::Name, names: &[&[u8]], new_id: Id) -> Result<u64> {
-        if self.find(member)?.is_none() {
+        if self.find_or_mend(member)?.is_none() {
             return Ok(0);
         }
         let mut map = self.attribute_map(member)?;

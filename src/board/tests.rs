@@ -340,7 +340,7 @@ proptest! {
                     let values: Tuple =
                         rules.fields.iter().zip(&seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
                     let rules = WriteRules { only, update, keep, now: EPOCH + at };
-                    board.prepare_write([]).unwrap();
+                    board.prepare_write([].iter()).unwrap();
                     let before = naive.clone();
                     let outcome = board.set(&name(index), &values, &rules).unwrap();
                     prop_assert_eq!(outcome, naive.set(&name(index), &values, &rules));
@@ -502,7 +502,7 @@ fn a_lost_companion_is_rebuilt_by_the_next_write() {
     let mut board = Board::open(store).unwrap();
     let lost = board.find(&b"b".to_vec());
     assert!(matches!(lost, Err(Error::MembersOutOfStep)));
-    board.prepare_write([]).unwrap();
+    board.prepare_write([].iter()).unwrap();
     assert_eq!(board.store.entries(Part::Members).len(), 3);
     assert!(board.find(&b"b".to_vec()).unwrap().is_some());
 }

@@ -42,21 +42,36 @@ pub enum Leavers {
 impl<S: Store> Board<S> {
     /// Must come before the first write, with the members it is about: mends the `members` companion where it does
     /// not fit, so that nothing can go wrong half-way.
-    pub fn prepare_write<'m>(&mut self, members: impl IntoIterator<Item = &'m S::Name>) -> Result<()>
+    pub fn prepare_write<'m>(&mut self, members: impl ExactSizeIterator<Item = &'m S::Name>) -> Result<()>
     where
         S::Name: 'm,
     {
         if !self.schema.layout.spills() {
             return Ok(());
         }
-        let mut fits = self.members_fit.get() || self.check_members()?;
-        for member in members {
-            // As many entries as members, but not the right ones: a copy that was renamed over its original, say.
-            fits = fits && !matches!(self.find(member), Err(Error::MembersOutOfStep));
+        if !self.members_fit.get() && !self.check_members()? {
+            self.mend_members()?;
         }
-        if fits {
-            return Ok(());
+        if members.len() > 1 {
+            for member in members {
+                self.find_or_mend(member)?;
+            }
         }
+        Ok(())
+    }
+
+    /// As many entries as members, but not the right ones, is possible: a copy that was renamed over its original, say.
+    pub fn find_or_mend(&mut self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
+        match self.find(member) {
+            Err(Error::MembersOutOfStep) => {
+                self.mend_members()?;
+                self.find(member)
+            }
+            found => found,
+        }
+    }
+
+    fn mend_members(&mut self) -> Result<()> {
         if self.members() > MOST_REBUILT {
             return Err(Error::MembersTooManyToRebuild);
         }
@@ -96,7 +111,7 @@ impl<S: Store> Board<S> {
                 Put::Nothing => Outcome::Unchanged,
             });
         }
-        match self.find(member)? {
+        match self.find_or_mend(member)? {
             Some(_) if rules.only == Only::New => Ok(Outcome::Unchanged),
             None if rules.only == Only::Existing => Ok(Outcome::Unchanged),
             Some(old) if rules.update == Update::Best && !self.schema.better(values, &old.decoded.values) => {
@@ -225,7 +240,7 @@ impl<S: Store> Board<S> {
     }
 
     pub fn remove(&mut self, member: &S::Name) -> Result<bool> {
-        let Some(found) = self.find(member)? else { return Ok(false) };
+        let Some(found) = self.find_or_mend(member)? else { return Ok(false) };
         self.remove_element(&found.element)?;
         self.drop_idle_marker()?;
         Ok(true)
@@ -336,7 +351,7 @@ impl<S: Store> Board<S> {
         rules.update = update.unwrap_or(rules.update);
         let id = marker.id;
         if rules.keep.is_some_and(|keep| keep < self.members()) {
-            self.prepare_write([])?;
+            self.prepare_write([].iter())?;
         }
         if rules != self.schema.rules {
             self.write_marker(id, &rules)?;

@@ -236,8 +236,8 @@ pub fn incr(call: &Call) -> Result<()> {
     let member = required(&mut args)?.text();
     board.store.announce_as(c"zincr");
     let origin = schema.origin();
-    board.prepare_write([&member])?;
-    let found = board.find(&member)?;
+    board.prepare_write([].iter())?;
+    let found = board.find_or_mend(&member)?;
     let base = found.as_ref().map_or(origin.as_slice(), |found| found.decoded.values.as_slice());
     let values = schema.increment(base, deltas)?;
     board.check_member(&member, &values)?;
@@ -268,7 +268,7 @@ pub fn rem(call: &Call) -> Result<()> {
     }
     let mut board = open(call, key, Access::Write)?;
     let members: Vec<Text> = args.map(Arg::text).collect();
-    board.prepare_write(&members)?;
+    board.prepare_write(members.iter())?;
     let mut removed = 0;
     for member in &members {
         removed += u64::from(board.remove(member)?);
@@ -287,7 +287,7 @@ pub fn trim(call: &Call) -> Result<()> {
     }
     let mut board = open(call, key, Access::Write)?;
     if board.members() > keep {
-        board.prepare_write([])?;
+        board.prepare_write([].iter())?;
     }
     let (count, names) = board.trim(keep, leavers)?;
     let reply = Reply::new(call.ctx);
