@@ -1,6 +1,10 @@
 //! Names of companion keys.
 
+use smallvec::SmallVec;
+
 use super::store::Part;
+
+pub type CompanionKey = SmallVec<[u8; 64]>;
 
 /// What stands before a member's name in a companion, so that no member can take the place of `ID_ENTRY`.
 pub const MEMBER_ENTRY: u8 = b':';
@@ -16,12 +20,19 @@ impl Part {
         }
     }
 
+    /// What the keys of this part start with.
+    fn prefix(self) -> &'static [u8] {
+        match self {
+            Part::Members => b"rank:members:",
+            Part::Data => b"rank:data:",
+        }
+    }
+
     /// The companion's key, in the board's slot; `None` where no such name exists.
     ///
     /// Two forms, so that the boards `a` and `{a}` never share one.
-    pub fn key(self, board: &[u8]) -> Option<Vec<u8>> {
-        let part = self.name();
-        let mut key = format!("rank:{part}:").into_bytes();
+    pub fn key(self, board: &[u8]) -> Option<CompanionKey> {
+        let mut key = CompanionKey::from_slice(self.prefix());
         if !board.is_empty() && !board.contains(&b'}') {
             key.push(b'{');
             key.extend_from_slice(board);
@@ -38,7 +49,7 @@ impl Part {
     /// The board that a companion's key belongs to.
     pub fn board_of(companion: &[u8]) -> Option<&[u8]> {
         Part::ALL.iter().find_map(|part| {
-            let name = companion.strip_prefix(format!("rank:{}:", part.name()).as_bytes())?;
+            let name = companion.strip_prefix(part.prefix())?;
             let board = match name {
                 [b'{', board @ .., b'}'] if !board.contains(&b'}') => board,
                 [b':', board @ ..] => board,

@@ -64,6 +64,7 @@ pub struct Layout {
     /// The tie time's unit and largest value; its slot is the last one.
     time: Option<(TimeUnit, u64)>,
     fields: usize,
+    plain: bool,
 }
 
 /// What an element says about its member.
@@ -144,6 +145,7 @@ impl Layout {
         }
         let (form, scored, spilled_from) = choose_score(&slots);
         Layout {
+            plain: form == ScoreForm::Value && spilled_from == slots.len(),
             form,
             scored,
             spilled_from,
@@ -154,7 +156,7 @@ impl Layout {
     }
 
     pub fn is_plain(&self) -> bool {
-        self.form == ScoreForm::Value && !self.spills()
+        self.plain
     }
 
     /// Whether elements carry bytes in front of the name, and the board a `members` companion.
@@ -201,6 +203,9 @@ impl Layout {
     }
 
     pub fn encode(&self, values: &[Value], time: u64) -> Place {
+        if let (true, [value]) = (self.plain, values) {
+            return Place { score: value.as_f64(), spill: Spill::new() };
+        }
         let time = self.time.map(|_| Value::Integer(time as i64));
         let slots = self.slots.iter().zip(values.iter().copied().chain(time));
         let mut spill = Spill::new();

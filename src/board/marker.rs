@@ -19,6 +19,8 @@ const MOST_INTERNED: usize = 4096;
 thread_local! {
     /// Parsed schemas by their text, so that nothing can go stale: another schema is another text.
     static INTERNED: RefCell<HashMap<Box<[u8]>, Rc<Schema>>> = RefCell::default();
+    /// The schema that was read last: commands come in runs on one kind of board.
+    static LAST: RefCell<Option<(Box<[u8]>, Rc<Schema>)>> = const { RefCell::new(None) };
     static IMPLICIT: Rc<Schema> = Rc::new(Schema::implicit());
 }
 
@@ -90,6 +92,17 @@ pub fn marker_bytes(id: Id, rules: Option<&Rules>) -> Vec<u8> {
 }
 
 fn intern(text: &[u8]) -> Result<Rc<Schema>> {
+    let last =
+        LAST.with_borrow(|last| last.as_ref().filter(|(known, _)| **known == *text).map(|(_, schema)| schema.clone()));
+    if let Some(schema) = last {
+        return Ok(schema);
+    }
+    let schema = look_up(text)?;
+    LAST.set(Some((text.into(), Rc::clone(&schema))));
+    Ok(schema)
+}
+
+fn look_up(text: &[u8]) -> Result<Rc<Schema>> {
     INTERNED.with_borrow_mut(|interned| {
         if let Some(schema) = interned.get(text) {
             return Ok(Rc::clone(schema));

@@ -20,6 +20,8 @@ mod tests;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 pub use attributes::parse_object;
 pub use companion::{ID_ENTRY, MEMBER_ENTRY};
 pub use layout::Decoded;
@@ -110,7 +112,9 @@ impl<S: Store> Board<S> {
         if spill.is_empty() {
             return member.clone();
         }
-        self.store.name(&[spill, member.as_ref()].concat())
+        let mut element: SmallVec<[u8; 128]> = SmallVec::from_slice(spill);
+        element.extend_from_slice(member.as_ref());
+        self.store.name(&element)
     }
 
     pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {

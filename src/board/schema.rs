@@ -178,7 +178,11 @@ impl Schema {
 
     /// One text for each field; the caller has counted them.
     pub fn parse_tuple<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
-        self.fields().iter().zip(texts).map(|(field, text)| self.parse_value(field, text)).collect()
+        let mut values = Tuple::new();
+        for (field, text) in self.fields().iter().zip(texts) {
+            values.push(self.parse_value(field, text)?);
+        }
+        Ok(values)
     }
 
     /// `base` with an increment for each field, or what is wrong with it.

@@ -83,15 +83,12 @@ impl Naive {
         let time = (rules.now - EPOCH) / unit;
         let old = self.members.iter().position(|member| member.name == name);
         let outcome = match old {
-            Some(_) if rules.only == Only::New => return Outcome::Unchanged,
-            None if rules.only == Only::Existing => return Outcome::Unchanged,
+            Some(_) if rules.only == Only::New => Outcome::Unchanged,
+            None if rules.only == Only::Existing => Outcome::Unchanged,
             Some(i) => {
                 let old = &self.members[i];
                 let better = self.by_fields(values, &old.values).is_lt();
-                if rules.update == Update::Best && !better {
-                    return Outcome::Unchanged;
-                }
-                if old.values == *values {
+                if rules.update == Update::Best && !better || old.values == *values {
                     Outcome::Unchanged
                 } else {
                     let joined = matches!(self.rules.ties, Ties::ByTime(TieRule::Joined, _));

@@ -111,14 +111,18 @@ impl<S: Store> Board<S> {
                 Put::Nothing => Outcome::Unchanged,
             });
         }
-        match self.find_or_mend(member)? {
-            Some(_) if rules.only == Only::New => Ok(Outcome::Unchanged),
-            None if rules.only == Only::Existing => Ok(Outcome::Unchanged),
-            Some(old) if rules.update == Update::Best && !self.schema.better(values, &old.decoded.values) => {
-                Ok(Outcome::Unchanged)
-            }
-            old => self.place(member, old, values, rules),
+        let old = self.find_or_mend(member)?;
+        let unwanted = match &old {
+            Some(_) if rules.only == Only::New => true,
+            None if rules.only == Only::Existing => true,
+            Some(old) => rules.update == Update::Best && !self.schema.better(values, &old.decoded.values),
+            None => false,
+        };
+        if unwanted {
+            self.keep_best(rules.keep)?;
+            return Ok(Outcome::Unchanged);
         }
+        self.place(member, old, values, rules)
     }
 
     fn only(&self, rules: &WriteRules) -> Only {

@@ -1,6 +1,8 @@
 //! Arguments into values. Every error names the argument and what it takes.
 
-use crate::board::{FieldBound, Schema, Value};
+use smallvec::SmallVec;
+
+use crate::board::{FieldBound, Schema, Tuple, Value};
 use crate::error::{Error, Result, Shown};
 use crate::number::{parse_extended, parse_finite, parse_integer};
 use crate::server::{Arg, Args, Text};
@@ -60,13 +62,21 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
     value.map(|value| FieldBound { value, exclusive }).ok_or_else(|| refuse(what, takes, arg))
 }
 
+/// Scores and a member, mostly one such pair.
+pub type Pairs = SmallVec<[(Tuple, Text); 1]>;
+
 /// The arguments as scores and members: so many scores, then a member, and again.
-pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Vec<(crate::board::Tuple, Text)>> {
+pub fn pairs(schema: &Schema, mut args: Args) -> Result<Pairs> {
     let fields = schema.fields().len();
     if args.len() == 0 || args.len() % (fields + 1) != 0 {
-        return Err(Error::ScoreCount { fields, got: args.len() });
+        let got = args.len();
+        return Err(match args.next() {
+            // More likely an option that does not exist than a score.
+            Some(word) if parse_extended(word.bytes()).is_none() => Error::UnknownOption(Shown::new(word.bytes())),
+            _ => Error::ScoreCount { fields, got },
+        });
     }
-    let mut pairs = Vec::with_capacity(args.len() / (fields + 1));
+    let mut pairs = Pairs::with_capacity(args.len() / (fields + 1));
     while args.len() > 0 {
         let values = schema.parse_tuple(args.take_first(fields).map(Arg::bytes))?;
         pairs.push((values, required(&mut args)?.text()));

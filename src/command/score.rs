@@ -75,7 +75,12 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
     let span = high - low;
     if span.is_finite() {
         low + span * share
-    } else {
+    } else if low.is_finite() || high.is_finite() {
         low * (1.0 - share) + high * share
+    } else if share < 0.5 {
+        // Nothing lies between two infinities: the nearer one.
+        low
+    } else {
+        high
     }
 }

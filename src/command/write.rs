@@ -24,7 +24,8 @@ impl AddOptions {
     fn parse(args: &mut Args) -> Result<AddOptions> {
         let (mut only, mut update) = (None, None);
         let (mut keep, mut changed, mut with_rank, mut at) = (None, None, None, None);
-        loop {
+        // Scores begin with a digit, a sign or a dot, options do not: `inf` is the one word to be tried in vain.
+        while args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic)) {
             if args.next_if("NX") {
                 one_of(&mut only, Only::New, "NX")?;
             } else if args.next_if("XX") {
@@ -217,7 +218,7 @@ pub fn incr(call: &Call) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let (mut with_rank, mut at) = (None, None);
-    loop {
+    while args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic)) {
         if args.next_if("WITHRANK") {
             once(&mut with_rank, (), "WITHRANK")?;
         } else if args.next_if("AT") {
@@ -286,9 +287,7 @@ pub fn trim(call: &Call) -> Result<()> {
         return Err(Error::UnknownOption(crate::error::Shown::new(unknown.bytes())));
     }
     let mut board = open(call, key, Access::Write)?;
-    if board.members() > keep {
-        board.prepare_write([].iter())?;
-    }
+    board.prepare_write([].iter())?;
     let (count, names) = board.trim(keep, leavers)?;
     let reply = Reply::new(call.ctx);
     if leavers == Leavers::Unnamed {

@@ -35,6 +35,8 @@ pub enum KeyUse {
     Update,
     /// Only takes away.
     Delete,
+    /// Takes away, and may return what it took.
+    Pop,
     /// Creates the key.
     Insert,
 }
@@ -64,4 +66,5 @@ impl Doc {
 
 const READS: &[KeySpec] = &[KeySpec { at: KeyAt::Index(1), usage: KeyUse::Read }];
 const UPDATES: &[KeySpec] = &[KeySpec { at: KeyAt::Index(1), usage: KeyUse::Update }];
+const POPS: &[KeySpec] = &[KeySpec { at: KeyAt::Index(1), usage: KeyUse::Pop }];
 const DELETES: &[KeySpec] = &[KeySpec { at: KeyAt::Index(1), usage: KeyUse::Delete }];

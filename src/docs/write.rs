@@ -1,6 +1,6 @@
 //! Commands that change members.
 
-use super::{Doc, DELETES, UPDATES};
+use super::{Doc, DELETES, POPS, UPDATES};
 
 pub const ADD: Doc = Doc {
     name: "rank.add",
@@ -54,5 +54,5 @@ pub const TRIM: Doc = Doc {
     since: "0.1.0",
     flags: "write",
     categories: "write sortedset slow",
-    keys: DELETES,
+    keys: POPS,
 };

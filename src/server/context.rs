@@ -5,11 +5,14 @@ use std::os::raw::c_int;
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
 
+use super::propagation::nobody_listens;
 use super::text::{Args, Text};
 
 #[derive(Clone, Copy)]
 pub struct Ctx {
     raw: *mut RedisModuleCtx,
+    /// That of a running command, not of an event.
+    command: bool,
 }
 
 /// One call of a command.
@@ -30,7 +33,7 @@ impl<'a> Call<'a> {
     /// # Safety
     /// The pointers are those the server called the command with, and live for `'a`.
     pub unsafe fn new(ctx: *mut RedisModuleCtx, args: &'a [*mut RedisModuleString]) -> Call<'a> {
-        Call { ctx: Ctx { raw: ctx }, args }
+        Call { ctx: Ctx { raw: ctx, command: true }, args }
     }
 
     /// The arguments behind the command's name.
@@ -44,7 +47,7 @@ impl Ctx {
     /// # Safety
     /// The pointer must be a live context.
     pub unsafe fn new(raw: *mut RedisModuleCtx) -> Ctx {
-        Ctx { raw }
+        Ctx { raw, command: false }
     }
 
     pub fn raw(self) -> *mut RedisModuleCtx {
@@ -71,6 +74,11 @@ impl Ctx {
     pub fn is_serving_primary(self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER)
             && !self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING)
+    }
+
+    /// An AOF is written, or a child process is at work.
+    pub fn persists_commands(self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_AOF | raw::REDISMODULE_CTX_FLAGS_ACTIVE_CHILD)
     }
 
     pub fn is_cluster(self) -> bool {
@@ -110,6 +118,16 @@ impl Ctx {
         };
         // SAFETY: context and strings are alive.
         unsafe { api!(RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.raw()) };
+    }
+
+    /// Where nobody listens to what is propagated, marks the data set as changed, and says so: see `propagation`.
+    pub fn changed_unheard(self) -> bool {
+        let unheard = self.command && nobody_listens();
+        if unheard {
+            // SAFETY: the context is that of a running command.
+            unsafe { api!(RedisModule_ReplicateVerbatim)(self.raw) };
+        }
+        unheard
     }
 
     /// Propagates the commonest of all effects, without a list of arguments.

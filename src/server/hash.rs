@@ -1,8 +1,10 @@
 //! A companion hash of a board.
 
+use std::cell::RefCell;
 use std::ptr;
 
 use redis_module::raw::{self, RedisModuleString};
+use smallvec::SmallVec;
 
 use super::context::{Ctx, EventClass};
 use super::keeper::note_companions;
@@ -23,7 +25,14 @@ pub struct Hash {
     board: Text,
     name: Text,
     key: Option<Key>,
-    changes: Vec<Change>,
+    exists: bool,
+    changes: SmallVec<[Change; 1]>,
+    /// The name of the entry that was looked up last, mostly the one to be written next.
+    last_entry: RefCell<Option<Text>>,
+}
+
+thread_local! {
+    static ID_NAME: Text = Text::new(ID_ENTRY);
 }
 
 impl Hash {
@@ -31,22 +40,31 @@ impl Hash {
         let name = Text::new(&part.key(board.bytes()).ok_or(Error::NoCompanionName)?);
         let access = if access == Access::Write { Access::Write } else { Access::Peek };
         let key = Key::open(ctx, &name, access);
-        match key.as_ref().map_or(KeyType::Empty, Key::kind) {
-            KeyType::Empty | KeyType::Hash => {}
+        let exists = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
+            KeyType::Empty => false,
+            KeyType::Hash => true,
             _ => return Err(Error::CompanionType { part: part.name() }),
-        }
-        Ok(Hash { ctx, board: board.clone(), name, key, changes: Vec::new() })
+        };
+        Ok(Hash {
+            ctx,
+            board: board.clone(),
+            name,
+            key,
+            exists,
+            changes: SmallVec::new(),
+            last_entry: RefCell::default(),
+        })
     }
 
     fn exists(&self) -> bool {
-        self.key.as_ref().is_some_and(|key| key.kind() == KeyType::Hash)
+        self.exists
     }
 
     pub fn state(&self, id: &Id) -> Companion {
         if !self.exists() {
             return Companion::Absent;
         }
-        match self.get(&Text::new(ID_ENTRY)) {
+        match ID_NAME.with(|id| self.get(id)) {
             Some(stamp) if stamp.bytes() == id => Companion::Stamped(self.len().saturating_sub(1)),
             _ => Companion::Foreign,
         }
@@ -54,7 +72,7 @@ impl Hash {
 
     /// Whether it is a companion at all, whosever: somebody's own hash of that name has no stamp.
     pub fn stamp_state(&self) -> Companion {
-        let stamp = self.get(&Text::new(ID_ENTRY));
+        let stamp = ID_NAME.with(|id| self.get(id));
         let is_id =
             |stamp: &Text| stamp.bytes().len() == size_of::<Id>() && stamp.bytes().iter().all(u8::is_ascii_hexdigit);
         if stamp.as_ref().is_some_and(is_id) {
@@ -83,19 +101,34 @@ impl Hash {
         if !self.exists() {
             return None;
         }
-        self.get(&entry_name(member))
+        self.get(&self.entry_name(member))
     }
 
     pub fn set_entry(&mut self, id: &Id, member: &[u8], bytes: &[u8]) {
         if !self.exists() {
-            self.set(Text::new(ID_ENTRY), Text::new(id));
+            self.set(ID_NAME.with(Text::clone), Text::new(id));
             note_companions(self.ctx, &self.board);
         }
-        self.set(entry_name(member), Text::new(bytes));
+        let name = self.entry_name(member);
+        self.set(name, Text::new(bytes));
+    }
+
+    fn entry_name(&self, member: &[u8]) -> Text {
+        let mut last = self.last_entry.borrow_mut();
+        match last.as_ref() {
+            Some(name) if name.bytes().get(1..) == Some(member) => name.clone(),
+            _ => {
+                let mut name: SmallVec<[u8; 64]> = SmallVec::new();
+                name.push(MEMBER_ENTRY);
+                name.extend_from_slice(member);
+                last.insert(Text::new(&name)).clone()
+            }
+        }
     }
 
     fn set(&mut self, field: Text, value: Text) {
         self.write(&field, value.raw());
+        self.exists = true;
         self.changes.push(Change::Set(field, value));
     }
 
@@ -104,7 +137,7 @@ impl Hash {
         if !self.exists() {
             return false;
         }
-        let field = entry_name(member);
+        let field = self.entry_name(member);
         if self.write(&field, HASH_DELETE) == 0 {
             return false;
         }
@@ -129,6 +162,7 @@ impl Hash {
         let Some(key) = self.key.as_ref().filter(|_| self.exists()) else { return };
         // SAFETY: the key is open for writing.
         unsafe { api!(RedisModule_UnlinkKey)(key.raw()) };
+        self.exists = false;
         // What was done to it before is as if it had not been.
         self.changes.clear();
         self.changes.push(Change::Unlink);
@@ -160,18 +194,31 @@ impl Hash {
         if self.changes.is_empty() {
             return;
         }
-        let (mut set, mut removed, mut unlinked) = (false, false, false);
+        if !self.ctx.changed_unheard() {
+            self.propagate();
+        }
+        stats::WRITES.add(1);
+        self.ctx.signal_modified(&self.name);
+        let any = |test: fn(&Change) -> bool| self.changes.iter().any(test);
+        if any(|change| matches!(change, Change::Unlink)) {
+            self.ctx.notify(EventClass::Generic, c"del", &self.name);
+        }
+        if any(|change| matches!(change, Change::Set(..))) {
+            self.ctx.notify(EventClass::Hash, c"hset", &self.name);
+        }
+        if any(|change| matches!(change, Change::Remove(_))) {
+            self.ctx.notify(EventClass::Hash, c"hdel", &self.name);
+        }
+        self.changes.clear();
+    }
+
+    /// Runs of one kind as one command.
+    fn propagate(&self) {
         let mut rest = self.changes.as_slice();
         while let Some(first) = rest.first() {
             let same = |change: &&Change| std::mem::discriminant(*change) == std::mem::discriminant(first);
-            let run = rest.iter().take_while(same).count();
-            let (changes, others) = rest.split_at(run);
+            let (changes, others) = rest.split_at(rest.iter().take_while(same).count());
             let mut args = vec![self.name.raw()];
-            let command = match first {
-                Change::Set(..) => c"HSET",
-                Change::Remove(_) => c"HDEL",
-                Change::Unlink => c"UNLINK",
-            };
             for change in changes {
                 match change {
                     Change::Set(field, value) => args.extend([field.raw(), value.raw()]),
@@ -179,24 +226,14 @@ impl Hash {
                     Change::Unlink => {}
                 }
             }
-            set |= matches!(first, Change::Set(..));
-            removed |= matches!(first, Change::Remove(_));
-            unlinked |= matches!(first, Change::Unlink);
+            let command = match first {
+                Change::Set(..) => c"HSET",
+                Change::Remove(_) => c"HDEL",
+                Change::Unlink => c"UNLINK",
+            };
             self.ctx.replicate(command, &mut args);
             rest = others;
         }
-        stats::WRITES.add(1);
-        self.ctx.signal_modified(&self.name);
-        if unlinked {
-            self.ctx.notify(EventClass::Generic, c"del", &self.name);
-        }
-        if set {
-            self.ctx.notify(EventClass::Hash, c"hset", &self.name);
-        }
-        if removed {
-            self.ctx.notify(EventClass::Hash, c"hdel", &self.name);
-        }
-        self.changes.clear();
     }
 }
 
@@ -208,10 +245,3 @@ impl Drop for Hash {
 
 /// What the server takes in place of a value for "remove this field".
 const HASH_DELETE: *mut RedisModuleString = ptr::without_provenance_mut(1);
-
-fn entry_name(member: &[u8]) -> Text {
-    let mut name = Vec::with_capacity(member.len() + 1);
-    name.push(MEMBER_ENTRY);
-    name.extend_from_slice(member);
-    Text::new(&name)
-}

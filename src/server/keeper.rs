@@ -19,6 +19,7 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent, RedisModuleStrin
 use super::context::Ctx;
 use super::hash::Hash;
 use super::key::Access;
+use super::propagation;
 use super::text::Text;
 use super::zset::ZSet;
 use crate::board::{Companion, Id, Marker, Part};
@@ -265,6 +266,7 @@ unsafe extern "C" fn on_cron(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u
     // SAFETY: the server passes a live context.
     let ctx = unsafe { Ctx::new(ctx) };
     let _ = catch_unwind(AssertUnwindSafe(|| {
+        propagation::tick(ctx);
         let serving = ctx.is_serving_primary();
         KEEPER.with_borrow_mut(|keeper| {
             if serving && !keeper.serving {

@@ -10,8 +10,9 @@ use super::text::Text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
+    /// Like every look-up of the module, one that counts no hit or miss and causes no event.
     Read,
-    /// A read that counts no hit or miss and causes no event: for keys the client did not name.
+    /// A read that does not count as a use of the key either: for keys the client did not name.
     Peek,
     Write,
 }
@@ -32,8 +33,8 @@ impl Key {
     /// `None` for a key that does not exist and is not opened for writing.
     pub fn open(ctx: Ctx, name: &Text, access: Access) -> Option<Key> {
         let mode = match access {
-            Access::Read => raw::REDISMODULE_READ,
-            Access::Peek => peek_mode(),
+            Access::Read => silent_mode(),
+            Access::Peek => silent_mode() | raw::REDISMODULE_OPEN_KEY_NOTOUCH,
             Access::Write => raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
         };
         // SAFETY: context and name are alive.
@@ -68,13 +69,10 @@ impl Drop for Key {
 }
 
 /// 7.0 has no flags for silence, but opens for writing silently; nothing is written through it.
-fn peek_mode() -> u32 {
+fn silent_mode() -> u32 {
     // SAFETY: reads a pointer that was set when the module was loaded.
     if unsafe { raw::RedisModule_GetOpenKeyModesAll }.is_some() {
-        raw::REDISMODULE_READ
-            | raw::REDISMODULE_OPEN_KEY_NOSTATS
-            | raw::REDISMODULE_OPEN_KEY_NONOTIFY
-            | raw::REDISMODULE_OPEN_KEY_NOTOUCH
+        raw::REDISMODULE_READ | raw::REDISMODULE_OPEN_KEY_NOSTATS | raw::REDISMODULE_OPEN_KEY_NONOTIFY
     } else {
         raw::REDISMODULE_READ | raw::REDISMODULE_WRITE
     }

@@ -8,6 +8,7 @@ mod hash;
 mod info;
 mod keeper;
 mod key;
+mod propagation;
 mod register;
 mod reply;
 mod text;

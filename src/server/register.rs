@@ -10,6 +10,7 @@ use redis_module::Context;
 use super::context::{Call, Ctx};
 use super::info::set_command_info;
 use super::keeper;
+use super::propagation;
 use super::reply::Reply;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -64,7 +65,7 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
     let ctx = unsafe { Ctx::new(context.get_raw()) };
     set_module_options(ctx);
     register_info(ctx);
-    commands.iter().all(|command| create(ctx, command)) && keeper::start(ctx)
+    commands.iter().all(|command| create(ctx, command)) && keeper::start(ctx) && propagation::start(ctx)
 }
 
 /// The module's section of `INFO`.

@@ -32,6 +32,8 @@ pub struct ZSet {
     name: Text,
     access: Access,
     key: Option<Key>,
+    /// The key holds a sorted set.
+    present: bool,
     changes: SmallVec<[Change; 2]>,
     put_event: &'static CStr,
     companions: [RefCell<Option<Hash>>; Part::ALL.len()],
@@ -44,6 +46,7 @@ impl ZSet {
             name,
             access,
             key: None,
+            present: false,
             changes: SmallVec::new(),
             put_event: c"zadd",
             companions: Default::default(),
@@ -55,14 +58,16 @@ impl ZSet {
     fn reopen(&mut self) -> Result<()> {
         self.key = None;
         self.key = Key::open(self.ctx, &self.name, self.access);
-        match self.key.as_ref().map_or(KeyType::Empty, Key::kind) {
+        let kind = self.key.as_ref().map_or(KeyType::Empty, Key::kind);
+        self.present = kind == KeyType::SortedSet;
+        match kind {
             KeyType::Empty | KeyType::SortedSet => Ok(()),
             _ => Err(Error::WrongType),
         }
     }
 
     pub fn exists(&self) -> bool {
-        self.zset().is_some()
+        self.present
     }
 
     /// The event that a changed score is announced by, `zadd` unless said otherwise.
@@ -71,7 +76,7 @@ impl ZSet {
     }
 
     fn zset(&self) -> Option<&Key> {
-        self.key.as_ref().filter(|key| key.kind() == KeyType::SortedSet)
+        self.key.as_ref().filter(|_| self.present)
     }
 
     /// Steps through elements whose scores are in a range, both ends included, until `visit` says false.
@@ -89,9 +94,47 @@ impl ZSet {
                 Direction::Down => (api!(RedisModule_ZsetLastInScoreRange), api!(RedisModule_ZsetRangePrev)),
             };
             start(key.raw(), min, max, 0, 0);
+            let ended = api!(RedisModule_ZsetRangeEndReached);
+            let mut result = Ok(true);
+            while matches!(result, Ok(true)) && ended(key.raw()) == 0 {
+                result = visit(key);
+                if matches!(result, Ok(true)) {
+                    step(key.raw());
+                }
+            }
+            api!(RedisModule_ZsetRangeStop)(key.raw());
+            result.map(drop)
+        }
+    }
+
+    /// Walks from an index near either end, which is stepped to.
+    fn walk_from_end(
+        &self,
+        from: u64,
+        card: u64,
+        direction: Direction,
+        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
+    ) -> Result<()> {
+        let Some(key) = self.zset() else { return Ok(()) };
+        let above = card - 1 - from;
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            let (next, previous) = (api!(RedisModule_ZsetRangeNext), api!(RedisModule_ZsetRangePrev));
+            let everything = (f64::NEG_INFINITY, f64::INFINITY);
+            let (start, approach) = if from <= above {
+                (api!(RedisModule_ZsetFirstInScoreRange), next)
+            } else {
+                (api!(RedisModule_ZsetLastInScoreRange), previous)
+            };
+            start(key.raw(), everything.0, everything.1, 0, 0);
+            for _ in 0..from.min(above) {
+                approach(key.raw());
+            }
+            let step = if direction == Direction::Up { next } else { previous };
             let mut result = Ok(true);
             while matches!(result, Ok(true)) && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
-                result = visit(key);
+                let Some((element, score)) = current(key) else { break };
+                result = visit(element, score);
                 step(key.raw());
             }
             api!(RedisModule_ZsetRangeStop)(key.raw());
@@ -132,11 +175,10 @@ impl ZSet {
     fn with_companion<T>(&self, part: Part, act: impl FnOnce(&mut Hash) -> T) -> Result<T> {
         let Some(cell) = self.companions.get(part as usize) else { return Err(Error::Internal) };
         let mut cell = cell.borrow_mut();
-        let hash = match cell.take() {
-            Some(hash) => hash,
-            None => Hash::open(self.ctx, part, &self.name, self.access)?,
-        };
-        Ok(act(cell.insert(hash)))
+        if let Some(hash) = cell.as_mut() {
+            return Ok(act(hash));
+        }
+        Ok(act(cell.insert(Hash::open(self.ctx, part, &self.name, self.access)?)))
     }
 
     /// Whether a companion key exists, whoever's it is.
@@ -153,24 +195,11 @@ impl ZSet {
         if self.changes.is_empty() {
             return;
         }
-        let (mut put, mut removed) = (false, false);
-        let mut number = FloatText::new();
-        let mut rest = self.changes.as_slice();
-        while let Some(first) = rest.first() {
-            let is_put = matches!(first, Change::Put(..));
-            let run = rest.iter().take_while(|change| matches!(change, Change::Put(..)) == is_put).count();
-            let (changes, others) = rest.split_at(run);
-            match changes {
-                [Change::Put(score, element)] => self.ctx.replicate_zadd(&self.name, number.print(*score), element),
-                _ => self.replicate_run(changes, &mut number),
-            }
-            if is_put {
-                put = true;
-            } else {
-                removed = true;
-            }
-            rest = others;
+        if !self.ctx.changed_unheard() {
+            self.propagate();
         }
+        let put = self.changes.iter().any(|change| matches!(change, Change::Put(..)));
+        let removed = self.changes.iter().any(|change| matches!(change, Change::Remove(_)));
         self.changes.clear();
         stats::WRITES.add(1);
         self.ctx.signal_modified(&self.name);
@@ -182,6 +211,21 @@ impl ZSet {
         }
         if !self.exists() {
             self.ctx.notify(EventClass::Generic, c"del", &self.name);
+        }
+    }
+
+    /// Runs of one kind as one command.
+    fn propagate(&self) {
+        let mut number = FloatText::new();
+        let mut rest = self.changes.as_slice();
+        while let Some(first) = rest.first() {
+            let same = |change: &&Change| std::mem::discriminant(*change) == std::mem::discriminant(first);
+            let (changes, others) = rest.split_at(rest.iter().take_while(same).count());
+            match changes {
+                [Change::Put(score, element)] => self.ctx.replicate_zadd(&self.name, number.print(*score), element),
+                _ => self.replicate_run(changes, &mut number),
+            }
+            rest = others;
         }
     }
 
@@ -299,22 +343,8 @@ impl Store for ZSet {
         if from >= card {
             return Ok(());
         }
-        let mut skip = match direction {
-            Direction::Up => from,
-            Direction::Down => card - 1 - from,
-        };
-        if skip <= NEAR {
-            return self.iterate((f64::NEG_INFINITY, f64::INFINITY), direction, &mut |key| {
-                if skip > 0 {
-                    skip -= 1;
-                    return Ok(true);
-                }
-                // SAFETY: the iterator stands on an element.
-                match unsafe { current(key) } {
-                    Some((element, score)) => visit(element, score),
-                    None => Ok(false),
-                }
-            });
+        if from.min(card - 1 - from) <= NEAR {
+            return self.walk_from_end(from, card, direction, visit);
         }
         // A jump by a call tells the element; an iterator can only start at the edge of its score's group.
         let Some((first, start)) = self.at(from)? else { return Ok(()) };
@@ -366,6 +396,7 @@ impl Store for ZSet {
         } else {
             return Put::Nothing;
         };
+        self.present = true;
         self.changes.push(Change::Put(score, element.clone()));
         put
     }
@@ -378,6 +409,8 @@ impl Store for ZSet {
         if removed == 0 {
             return false;
         }
+        // The server deletes a key with its last element.
+        self.present = key.kind() == KeyType::SortedSet;
         self.changes.push(Change::Remove(element.clone()));
         true
     }
@@ -412,9 +445,10 @@ impl Store for ZSet {
     }
 
     fn companion(&self, part: Part, id: &Id) -> Result<Companion> {
-        let (state, name) = self.with_companion(part, |hash| (hash.state(id), hash.name().clone()))?;
+        let state = self.with_companion(part, |hash| hash.state(id))?;
         if state == Companion::Absent && self.exists() && self.ctx.is_cluster() {
             // An error here means that the slot is moving and the companion may be on the other node.
+            let name = self.with_companion(part, |hash| hash.name().clone())?;
             self.ctx.exists(&[&self.name, &name])?;
         }
         Ok(state)
