@@ -90,7 +90,7 @@ impl Slot {
         }
     }
 
-    fn from_digit(self, digit: i128) -> Option<Value> {
+    fn value_of_digit(self, digit: i128) -> Option<Value> {
         let SlotType::Integer { lo, hi } = self.kind else { return None };
         let value = if self.inverted { i128::from(hi) - digit } else { i128::from(lo) + digit };
         self.checked(i64::try_from(value).ok()?)
@@ -324,7 +324,7 @@ impl Layout {
         let slots = self.slots.iter().zip(values.iter_mut()).take(self.scored);
         for (slot, value) in slots.skip(first_digits).rev() {
             let radix = radix(*slot);
-            *value = slot.from_digit(number.rem_euclid(radix))?;
+            *value = slot.value_of_digit(number.rem_euclid(radix))?;
             number = number.div_euclid(radix);
         }
         if self.form == ScoreForm::Packed {

@@ -67,7 +67,7 @@ impl<S: Store> Board<S> {
         first: u64,
         end: u64,
         kind: Kind,
-        visit: &mut dyn FnMut(u64, &[S::Name]) -> Result<()>,
+        mut visit: impl FnMut(u64, &[S::Name]) -> Result<()>,
     ) -> Result<()> {
         let count = end.saturating_sub(first);
         if self.rows_from(first, count) == 0 {

@@ -16,11 +16,14 @@ const ID_DIGITS: usize = 16;
 /// Boards come in few shapes; a client that makes many must not fill the memory.
 const MOST_INTERNED: usize = 4096;
 
+/// A schema and its text.
+type Interned = (Box<[u8]>, Rc<Schema>);
+
 thread_local! {
     /// Parsed schemas by their text, so that nothing can go stale: another schema is another text.
     static INTERNED: RefCell<HashMap<Box<[u8]>, Rc<Schema>>> = RefCell::default();
     /// The schema that was read last: commands come in runs on one kind of board.
-    static LAST: RefCell<Option<(Box<[u8]>, Rc<Schema>)>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<Interned>> = const { RefCell::new(None) };
     static IMPLICIT: Rc<Schema> = Rc::new(Schema::implicit());
 }
 

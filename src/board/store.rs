@@ -49,6 +49,9 @@ pub enum Part {
     Data,
 }
 
+/// Elements and their scores.
+pub type Elements<N> = Vec<(N, f64)>;
+
 /// A member and what a companion holds for it.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
@@ -95,7 +98,7 @@ pub trait Store {
     fn drop_companion(&mut self, part: Part) -> Result<()>;
 
     /// About `count` elements, from the server's cursor on, and the cursor to go on with; 0 at the end.
-    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<(Self::Name, f64)>)>;
+    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Elements<Self::Name>)>;
     /// The same for a companion: members and what it holds for them, its stamp left out.
     fn scan_entries(&self, part: Part, cursor: u64, count: u64) -> Result<(u64, Vec<Entry>)>;
 

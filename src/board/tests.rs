@@ -282,7 +282,7 @@ fn check_groups(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Ki
         let end = board.skip_groups(first, 2).unwrap();
         let mut groups = Vec::new();
         board
-            .groups(first, end, kind, &mut |rank, names| {
+            .groups(first, end, kind, |rank, names| {
                 groups.push((rank, names.iter().map(|element| board.name_of(element).to_vec()).collect::<Vec<_>>()));
                 Ok(())
             })

@@ -68,7 +68,7 @@ pub type Pairs = SmallVec<[(Tuple, Text); 1]>;
 /// The arguments as scores and members: so many scores, then a member, and again.
 pub fn pairs(schema: &Schema, mut args: Args) -> Result<Pairs> {
     let fields = schema.fields().len();
-    if args.len() == 0 || args.len() % (fields + 1) != 0 {
+    if args.len() == 0 || !args.len().is_multiple_of(fields + 1) {
         let got = args.len();
         return Err(match args.next() {
             // More likely an option that does not exist than a score.

@@ -74,7 +74,7 @@ pub fn stats(call: &Call) -> Result<()> {
 fn json_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Reply) -> Result<()> {
     let mut json = Vec::new();
     let mut list = JsonList::begin(&mut json);
-    board.groups(first, end, kind, &mut |rank, elements: &[Text]| {
+    board.groups(first, end, kind, |rank, elements: &[Text]| {
         let json = list.next();
         json.push(b'[');
         json_integer(rank, json);
@@ -94,7 +94,7 @@ fn resp_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Rep
     board.check_rows_decode(first, end.saturating_sub(first))?;
     let mut groups = 0;
     reply.begin_array();
-    board.groups(first, end, kind, &mut |rank, elements: &[Text]| {
+    board.groups(first, end, kind, |rank, elements: &[Text]| {
         groups += 1;
         reply.array(2);
         reply.count(rank);
