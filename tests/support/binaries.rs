@@ -30,7 +30,7 @@ impl Kind {
     }
 
     /// Only the second server may be missing, and only on a person's machine.
-    pub(super) fn is_available_or_skip(self, test: &str) -> bool {
+    pub fn is_available_or_skip(self, test: &str) -> bool {
         if self.binary().is_some() || self == Kind::Redis {
             return true;
         }

@@ -13,6 +13,7 @@
 //! ```
 
 mod binaries;
+mod cluster;
 mod reply;
 mod server;
 
@@ -21,6 +22,7 @@ mod harness;
 use std::time::{Duration, Instant};
 
 pub use binaries::{module_path, Kind};
+pub use cluster::{Client, Cluster};
 pub use reply::{cmd, cmdv, expect, reply, show, show_result};
 pub use server::{Builder, Server};
 

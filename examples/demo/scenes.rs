@@ -1,0 +1,135 @@
+//! What the demo shows.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use redis::{Connection, RedisResult};
+
+use super::bulk::{load, Dice};
+use super::cli::Cli;
+use super::support::Server;
+use super::Outcome;
+
+pub const ALL: &[fn(&Server, &mut Cli) -> Outcome] = &[sorted_set, medals, game, request_log, limiter, ending];
+
+const PLAYERS: usize = 100_000;
+const REQUESTS: usize = 100_000;
+
+fn sorted_set(_: &Server, cli: &mut Cli) -> Outcome {
+    cli.title("Every sorted set is a leaderboard")?;
+    cli.run("ZADD quiz 50 ann 70 bob 50 eve 30 dan 30 cid")?;
+    cli.run("RANK.TOPN quiz 3")?;
+    cli.say("Equal scores share a rank, and the next one counts them:")?;
+    cli.run_raw("RANK.STATS quiz JSON")?;
+    cli.run("RANK.GET quiz dan")?;
+    cli.run("RANK.GET quiz dan DENSE")
+}
+
+fn medals(_: &Server, cli: &mut Cli) -> Outcome {
+    cli.title("Several scores: the medals of Paris 2024")?;
+    cli.run("RANK.CREATE medals FIELD gold DIGITS 3 FIELD silver DIGITS 3 FIELD bronze DIGITS 3")?;
+    cli.run("RANK.ADD medals 16 26 22 France 40 27 24 China 20 12 13 Japan 40 44 42 USA 18 19 16 Australia")?;
+    cli.say("As many gold medals in the USA as in China: silver decides.")?;
+    cli.run("RANK.TOPN medals 2")?;
+    cli.run("RANK.SETDATA medals Japan code JPN capital Tokyo")?;
+    cli.run_raw("RANK.GET medals Japan WITHDATA JSON")?;
+    cli.say("The rank of a newcomer with 17 gold medals would be")?;
+    cli.run("RANK.FORSCORE medals 17 0 0")?;
+    cli.say("Three more gold medals for France: its rank, and the one before")?;
+    cli.run("RANK.INCR medals WITHRANK 3 0 0 France")?;
+    cli.say("It is a sorted set still, which any client can read:")?;
+    cli.run("ZREVRANGE medals 0 1 WITHSCORES")
+}
+
+fn game(_: &Server, cli: &mut Cli) -> Outcome {
+    cli.title("A game with many players and many ties")?;
+    cli.run("RANK.CREATE game FIELD score BITS 20 TIES FIRST UPDATE BEST")?;
+    let mut dice = Dice::new(1);
+    let time = load(cli.connection(), "players", PLAYERS, |pipeline, index| {
+        let score = 1 + dice.roll(1000) * dice.roll(1000) / 1000;
+        pipeline.cmd("RANK.ADD").arg("game").arg(score).arg(format!("player-{index}")).ignore();
+    })?;
+    cli.say(&format!("{PLAYERS} players with at most 1000 different scores, in {:.1} s\n", time.as_secs_f64()))?;
+    cli.say("Who reached a score first is ahead of those who reached it later:")?;
+    cli.run("RANK.ADD game 1500 ann")?;
+    cli.run("RANK.ADD game WITHRANK 1500 bob")?;
+    cli.run("RANK.TOPN game 3")?;
+    cli.say("Only the best counts:")?;
+    cli.run("RANK.ADD game WITHRANK 1200 bob")?;
+    cli.say("Somewhere down the table, and who is near:")?;
+    cli.run("RANK.GET game player-4711")?;
+    cli.run("RANK.AROUND game player-4711 1")?;
+    cli.run("RANK.PERCENTILE game player-4711")?;
+    cli.say("Among friends:")?;
+    cli.run("RANK.AMONG game 3 player-4711 player-42 bob")?;
+    cli.say("A page of the table:")?;
+    cli.run_raw("RANK.PAGE game 1000 2 JSON")
+}
+
+fn request_log(_: &Server, cli: &mut Cli) -> Outcome {
+    const PATHS: [&str; 4] = ["GET /", "GET /search", "POST /login", "GET /report"];
+    cli.title("The slowest requests of a log, and no others")?;
+    cli.run("RANK.CREATE slowest FIELD ms BITS 32 TIES LAST S KEEP 3")?;
+    let mut dice = Dice::new(2);
+    let time = load(cli.connection(), "requests", REQUESTS, |pipeline, index| {
+        // Most are fast.
+        let ms = 3 + 900_000 / (100 + dice.roll(100_000));
+        let path = PATHS[index % PATHS.len()];
+        pipeline.cmd("RANK.ADD").arg("slowest").arg(ms).arg(format!("{path} #{index}")).ignore();
+    })?;
+    cli.say(&format!("{REQUESTS} requests in {:.1} s\n", time.as_secs_f64()))?;
+    cli.run("RANK.COUNT slowest")?;
+    cli.run("RANK.TOPN slowest 10")?;
+    cli.say("A newcomer that is not among them leaves no trace:")?;
+    cli.run("RANK.ADD slowest WITHRANK 3 \"GET /fast\"")
+}
+
+fn limiter(server: &Server, cli: &mut Cli) -> Outcome {
+    cli.title("A limiter under fire")?;
+    cli.say("Three calls in ten seconds: [limited, limit, remaining, retry_after_ms, reset_after_ms, rule]")?;
+    for _ in 0..3 {
+        cli.run("RATE.CHECK api:ann 3/10s")?;
+    }
+    cli.say("The fourth is denied, and told when to come again:")?;
+    cli.run("RATE.CHECK api:ann 3/10s")?;
+
+    let connections: Vec<Connection> = (0..CLIENTS).map(|_| server.connect()).collect();
+    let start = Instant::now();
+    let clients: Vec<_> = connections.into_iter().map(|connection| thread::spawn(|| fire(connection))).collect();
+    let mut passed = 0;
+    for client in clients {
+        passed += client.join().map_err(|_| "a client of the limiter panicked")??;
+    }
+    let time = start.elapsed();
+    let calls = CLIENTS * CALLS_OF_EACH;
+    cli.say(&format!("Now {CLIENTS} clients at once, {calls} calls in {:.1} s, all under", time.as_secs_f64()))?;
+    cli.say("  RATE.CHECK api:all 100/1h 5000/1d")?;
+    cli.say(&format!("{passed} passed, {} were denied.\n", calls - passed))?;
+    cli.run("RATE.PEEK api:all 100/1h 5000/1d")?;
+
+    cli.say("A bucket that refills: five at once, then one every 200 ms. Whoever waits as told passes:")?;
+    cli.run("RATE.CHECK mail 5/1s GCRA COST 5")?;
+    cli.run("RATE.CHECK mail 5/1s GCRA")?;
+    let verdict: Vec<i64> = redis::cmd("RATE.PEEK").arg("mail").arg("5/1s").arg("GCRA").query(cli.connection())?;
+    let wait = verdict.get(3).copied().unwrap_or_default();
+    thread::sleep(Duration::from_millis(wait.unsigned_abs()));
+    cli.run("RATE.CHECK mail 5/1s GCRA")
+}
+
+const CLIENTS: usize = 4;
+const CALLS_OF_EACH: usize = 5000;
+
+/// How many calls passed.
+fn fire(mut connection: Connection) -> RedisResult<usize> {
+    let mut pipeline = redis::pipe();
+    for _ in 0..CALLS_OF_EACH {
+        pipeline.cmd("RATE.CHECK").arg("api:all").arg("100/1h").arg("5000/1d");
+    }
+    let verdicts: Vec<Vec<i64>> = pipeline.query(&mut connection)?;
+    Ok(verdicts.iter().filter(|verdict| verdict.first() == Some(&0)).count())
+}
+
+fn ending(_: &Server, cli: &mut Cli) -> Outcome {
+    cli.title("That was it")?;
+    cli.say("The server is gone, with all it had. `make run` starts one for you to play with.")
+}

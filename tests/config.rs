@@ -1,0 +1,117 @@
+//! `rank.max-rows`: at load, in redis.conf, by `CONFIG SET`, and what it refuses.
+
+use crate::script::script;
+use crate::support::*;
+
+const BOARD: &str = "RANK.ADD b 9 a 9 b 9 c 5 d 5 e 1 f => 6";
+
+fn too_many(rows: u64, most: u64) -> String {
+    format!("ERR the reply would hold {rows} rows, more than rank.max-rows ({most})")
+}
+
+on_every_server! {
+    fn without_a_bound_replies_are_as_long_as_asked(server: Server) {
+        let mut con = server.connect();
+        script(&mut con, BOARD);
+        expect(&mut con, "CONFIG GET rank.max-rows", r#"["rank.max-rows", "0"]"#);
+        for read in ["TOPN b 9", "STATS b", "RANGE b 1 -1"] {
+            assert!(reply(&mut con, &format!("RANK.{read}")).starts_with("[["), "{read}");
+        }
+    }
+
+    fn a_read_beyond_the_bound_says_so(server: Server) {
+        let mut con = server.connect();
+        script(&mut con, BOARD);
+        expect(&mut con, "CONFIG SET rank.max-rows 2", "+OK");
+        for (read, rows) in [
+            ("TOPN b 3", 3), ("TOPN b 99", 6), ("RANGE b 1 3", 3), ("RANGE b -3 -1", 3), ("PAGE b 1 3", 3),
+            ("AROUND b c 1 FILL", 3), ("AROUND b d 1", 3),
+            ("BYSCORE b 5 9", 5), ("BYSCORE b -inf inf LIMIT 0 3", 3), ("AMONG b 3 a b c", 3), ("QUERY b a", 3),
+            ("QUERY b a LIMIT 0 3", 3),
+            ("TOPN b 3 JSON", 3), ("QUERY b a JSON", 3),
+        ] {
+            expect(&mut con, &format!("RANK.{read}"), &too_many(rows, 2));
+        }
+        for read in ["STATS b", "STATS b LIMIT 0 1", "STATS b LIMIT 1 9", "STATS b JSON"] {
+            let got = reply(&mut con, &format!("RANK.{read}"));
+            assert!(got.starts_with("ERR the reply would hold "), "{read}: {got}");
+            assert!(got.ends_with(" rows, more than rank.max-rows (2)"), "{read}: {got}");
+        }
+        for read in [
+            "TOPN b 2", "TOPN none 99", "RANGE b 5 99", "PAGE b 1 2", "PAGE b 9 5", "AROUND b f 1", "BYSCORE b 5 8",
+            "BYSCORE b 0 9 LIMIT 4 9",
+            "AMONG b 2 a b", "AMONG b 3 a b a", "AMONG b 3 a b stranger", "QUERY b d", "QUERY b a LIMIT 1 9",
+            "STATS b LIMIT 1 1", "STATS b LIMIT 2 9",
+            "GET b a", "COUNT b",
+        ] {
+            let got = reply(&mut con, &format!("RANK.{read}"));
+            assert!(!got.starts_with("ERR"), "{read}: {got}");
+        }
+    }
+
+    fn the_bound_is_set_at_load_in_the_file_and_at_run_time(kind: Kind) {
+        let loaded = Server::builder(kind).args(&["max-rows", "2"]).start();
+        let in_file = Server::builder(kind).config("rank.max-rows 2").start();
+        for server in [&loaded, &in_file] {
+            let mut con = server.connect();
+            script(&mut con, BOARD);
+            script(&mut con, &format!(r#"
+                CONFIG GET rank.max-rows => ["rank.max-rows", "2"]
+                RANK.TOPN b 3 => {}
+                CONFIG SET rank.max-rows 5 => +OK
+                RANK.TOPN b 1 => [[1, "c", "9"]]
+                RANK.TOPN b 6 => {}
+                CONFIG SET rank.max-rows 0 => +OK
+                RANK.COUNT b => 6
+            "#, too_many(3, 2), too_many(6, 5)));
+            assert!(reply(&mut con, "RANK.TOPN b 6").starts_with("[["));
+        }
+    }
+
+    fn a_rewritten_file_remembers_the_bound(kind: Kind) {
+        let mut server = Server::builder(kind).start();
+        script(&mut server.connect(), "CONFIG SET rank.max-rows 7 => +OK\n CONFIG REWRITE => +OK");
+        server.restart();
+        expect(&mut server.connect(), "CONFIG GET rank.max-rows", r#"["rank.max-rows", "7"]"#);
+    }
+
+    fn values_out_of_bounds_are_refused(server: Server) {
+        let mut con = server.connect();
+        for value in ["-1", "x", "", "1.5", "99999999999999999999"] {
+            let got = show_result(&cmdv(&mut con, &["CONFIG", "SET", "rank.max-rows", value]));
+            assert!(got.starts_with("ERR "), "{value}: {got}");
+            expect(&mut con, "CONFIG GET rank.max-rows", r#"["rank.max-rows", "0"]"#);
+        }
+        expect(&mut con, "CONFIG SET rank.max-rows 9223372036854775807", "+OK");
+    }
+
+    fn the_module_does_not_load_with_bad_arguments(kind: Kind) {
+        for args in [
+            &["max-rows", "-1"][..], &["max-rows", "many"], &["max-rows"], &["max-rows", ""],
+            &["max-rows", "99999999999999999999"],
+            &["max-rows", "1", "%s%n", "x"], &["max-rows", "%s%n"], &["no-such-option", "1"], &["max-rows", "é"],
+            &["5"],
+        ] {
+            let log = Server::builder(kind).args(args).try_start().err().unwrap_or_else(|| panic!("{args:?} loaded"));
+            assert!(log.contains("Can't load module") && !log.contains("BUG REPORT"), "{args:?}: {log}");
+        }
+        let log = Server::builder(kind).args(&["max-rows", "-1"]).try_start().err().unwrap_or_default();
+        assert!(log.contains("max-rows takes 0 to 9223372036854775807"), "{log}");
+        for line in ["rank.max-rows -1", "rank.max-rows many", "rank.no-such-option 1"] {
+            assert!(Server::builder(kind).config(line).try_start().is_err(), "started with {line}");
+        }
+        // By command too, and the server lives on.
+        let server = Server::builder(kind).without_module().start();
+        let mut con = server.connect();
+        let module = module_path();
+        let mut load = |rows| {
+            let command = ["MODULE", "LOAD", module.to_str().expect("a UTF-8 path"), "max-rows", rows];
+            show_result(&cmdv(&mut con, &command))
+        };
+        let refused = load("-1");
+        assert!(refused.starts_with("ERR "), "{refused}");
+        assert!(!server.has_module());
+        assert_eq!(load("4"), "+OK");
+        expect(&mut con, "CONFIG GET rank.max-rows", r#"["rank.max-rows", "4"]"#);
+    }
+}

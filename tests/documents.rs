@@ -1,0 +1,331 @@
+//! What people read is true: the examples run, and reference, README and configuration say what the server says.
+//!
+//! A block marked `redis` has lines `redis> COMMAND`, each followed by what redis-cli prints; `redis3> ` speaks RESP3, and
+//! `raw> ` prints as `redis-cli --raw` does. In a block marked `redis about`, numbers of four digits and more may differ.
+//! Data is dropped at every heading of the first two levels. A line `<!-- server: OPTION -->` starts the file's server with it.
+//!
+//! `UPDATE_DOCS=1 cargo test --test integration documents` writes the real output in place of the old: read the diff.
+
+mod errors;
+mod examples;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use redis::Value;
+
+use crate::support::*;
+use examples::{examples, run};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The documents with examples, as paths from the project's root.
+fn documents() -> Vec<String> {
+    let guides = fs::read_dir(root().join("docs/guides")).expect("docs/guides");
+    let names = guides.map(|entry| entry.expect("a guide").file_name().into_string().expect("a UTF-8 name"));
+    let mut paths: Vec<String> = names.map(|name| format!("docs/guides/{name}")).collect();
+    paths.sort();
+    paths.extend(["README.md".into(), "docs/commands.md".into()]);
+    paths
+}
+
+fn check_examples(kind: Kind, paths: &[String]) {
+    let update = std::env::var("UPDATE_DOCS").as_deref() == Ok("1");
+    let mut all = String::new();
+    for path in paths {
+        let (differences, rewritten) = run(kind, path, &read(path));
+        if update && kind == Kind::Redis && !differences.is_empty() {
+            fs::write(root().join(path), rewritten).expect("the document can be written");
+        }
+        all += &differences;
+    }
+    assert!(update || all.is_empty(), "{all}");
+}
+
+/// A command as `COMMAND DOCS` has it.
+struct Documented {
+    name: String,
+    since: String,
+    complexity: String,
+    tokens: BTreeSet<String>,
+    values: BTreeSet<String>,
+    /// Whether it ends with names of the client's choosing, where a token would be one of them.
+    open_end: bool,
+}
+
+fn entry<'v>(map: &'v Value, name: &str) -> Option<&'v Value> {
+    let Value::Map(pairs) = map else { panic!("a map, got {map:?}") };
+    pairs.iter().find(|(key, _)| show(key) == format!("\"{name}\"")).map(|(_, value)| value)
+}
+
+fn text(map: &Value, name: &str) -> Option<String> {
+    match entry(map, name)? {
+        Value::BulkString(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Value::SimpleString(text) => Some(text.clone()),
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+fn items(value: Option<&Value>) -> &[Value] {
+    match value {
+        Some(Value::Array(items) | Value::Set(items)) => items,
+        None => &[],
+        other => panic!("an array, got {other:?}"),
+    }
+}
+
+impl Documented {
+    fn new(name: &str, docs: &Value) -> Documented {
+        let arguments = items(entry(docs, "arguments"));
+        let open_end = arguments.last().is_some_and(|last| text(last, "token").is_none() && is_multiple(last));
+        let mut documented = Documented {
+            name: name.to_uppercase(),
+            since: text(docs, "since").expect("since"),
+            complexity: text(docs, "complexity").expect("complexity"),
+            tokens: BTreeSet::new(),
+            values: BTreeSet::new(),
+            open_end,
+        };
+        arguments.iter().for_each(|argument| documented.collect(argument));
+        documented
+    }
+
+    fn collect(&mut self, argument: &Value) {
+        self.tokens.extend(text(argument, "token"));
+        match text(argument, "type").expect("a type").as_str() {
+            "oneof" | "block" => items(entry(argument, "arguments")).iter().for_each(|inner| self.collect(inner)),
+            "pure-token" => {}
+            _ => self.values.extend(text(argument, "name")),
+        }
+    }
+}
+
+fn is_multiple(argument: &Value) -> bool {
+    items(entry(argument, "flags")).iter().any(|flag| show(flag).contains("multiple"))
+}
+
+fn documented(server: &Server) -> Vec<Documented> {
+    let docs = cmd(&mut server.connect_resp3(), "COMMAND DOCS").expect("COMMAND DOCS");
+    let Value::Map(commands) = docs else { panic!("a map, got {docs:?}") };
+    let ours = commands.iter().filter(|(_, docs)| text(docs, "module").as_deref() == Some("rank"));
+    ours.map(|(name, docs)| Documented::new(show(name).trim_matches('"'), docs)).collect()
+}
+
+fn names(commands: &[Documented]) -> BTreeSet<String> {
+    commands.iter().map(|command| command.name.clone()).collect()
+}
+
+fn is_command(name: &str) -> bool {
+    name.starts_with("RANK.") || name.starts_with("RATE.")
+}
+
+/// The part of the reference under a command's heading.
+fn section<'t>(reference: &'t str, name: &str) -> &'t str {
+    let start = reference.find(&format!("\n## {name}\n")).unwrap_or_else(|| panic!("no section '## {name}'"));
+    let section = &reference[start + 1..];
+    section.find("\n## ").map_or(section, |end| &section[..end + 1])
+}
+
+/// The words of a section's block marked `syntax`: those in upper case, and the others.
+fn syntax(section: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    let block = section.split("```syntax\n").nth(1).and_then(|rest| rest.split("```").next());
+    let block = block.unwrap_or_else(|| panic!("no syntax in {section}"));
+    let words = block.split(|c: char| c.is_whitespace() || "[]{}|".contains(c));
+    let words = words.filter(|word| !["", "..."].contains(word) && !is_command(word));
+    words.map(str::to_owned).partition(|word| word.chars().all(|c| c.is_ascii_uppercase()))
+}
+
+/// The options of `redis.conf.example`: name, value and the comment above.
+fn options(conf: &str) -> Vec<(String, String, String)> {
+    let mut comment = String::new();
+    let mut options = Vec::new();
+    for line in conf.lines() {
+        match (line.strip_prefix('#'), line.split_once(' ')) {
+            (Some(more), _) => comment += more,
+            (None, Some((name, value))) if name.starts_with("rank.") => {
+                options.push((name.into(), value.into(), std::mem::take(&mut comment)));
+            }
+            _ => comment.clear(),
+        }
+    }
+    options
+}
+
+/// The word behind a word of a comment: `default: 0` gives `0`.
+fn after<'c>(comment: &'c str, word: &str) -> &'c str {
+    let rest = comment.split(word).nth(1).unwrap_or_else(|| panic!("no '{word}' in '{comment}'"));
+    rest.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ','])
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    for path in documents().into_iter().chain(["docs/design.md".into(), "CHANGELOG.md".into()]) {
+        let base = root().join(&path);
+        for link in read(&path).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            if file.contains("://") {
+                continue;
+            }
+            let target = if file.is_empty() { base.clone() } else { base.with_file_name("").join(file) };
+            assert!(target.exists(), "{path}: there is no {link}");
+            let slug = |line: &str| -> String {
+                let kept = line.trim_start_matches('#').trim().to_lowercase();
+                kept.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c)).collect::<String>().replace(' ', "-")
+            };
+            let found = anchor.is_empty()
+                || fs::read_to_string(&target).expect("text").lines().any(|l| l.starts_with('#') && slug(l) == anchor);
+            assert!(found, "{path}: {link} has no such heading");
+        }
+    }
+}
+
+on_every_server! {
+    fn the_examples_of_the_readme_and_the_guides_run(kind: Kind) {
+        let paths = documents();
+        check_examples(kind, &paths[..paths.len() - 1]);
+    }
+
+    fn the_examples_of_the_reference_run(kind: Kind) {
+        check_examples(kind, &["docs/commands.md".into()]);
+    }
+
+    fn the_reference_and_the_readme_know_every_command(server: Server) {
+        let commands = documented(&server);
+        let reference = read("docs/commands.md");
+        let headings = reference.lines().filter_map(|line| line.strip_prefix("## ")).filter(|name| is_command(name));
+        assert_eq!(headings.map(str::to_owned).collect::<BTreeSet<_>>(), names(&commands));
+        for command in &commands {
+            let section = section(&reference, &command.name);
+            let (tokens, values) = syntax(section);
+            assert_eq!((&tokens, &values), (&command.tokens, &command.values), "{}", command.name);
+            let facts = format!("\nSince {}. Complexity: {}\n", command.since, command.complexity);
+            assert!(section.contains(&facts), "{} should say: {facts}", command.name);
+        }
+        let readme = read("README.md");
+        let rows = readme.lines().filter(|line| line.starts_with('|'));
+        let listed: Vec<String> =
+            rows.flat_map(|row| row.split('`').filter(|word| is_command(word)).map(str::to_owned)).collect();
+        assert_eq!(listed.len(), commands.len(), "a command is listed twice, or not");
+        assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), names(&commands));
+    }
+
+    /// Every option of a command is in an example that works, or works behind one; no command takes an option of another.
+    fn the_parser_takes_what_is_documented_and_no_more(server: Server) {
+        let commands = documented(&server);
+        let all: BTreeSet<&String> = commands.iter().flat_map(|command| &command.tokens).collect();
+        let reference = read("docs/commands.md");
+        let mut shown: BTreeSet<(String, String)> = BTreeSet::new();
+        let mut last_section = String::new();
+        for example in examples(&reference.lines().collect::<Vec<_>>()) {
+            let mut con = example.connect(&server);
+            if last_section != example.section {
+                expect(&mut con, "FLUSHALL", "+OK");
+                last_section.clone_from(&example.section);
+            }
+            let name = example.command.split(' ').next().unwrap_or_default();
+            let works = cmd(&mut con, &example.command).is_ok();
+            let Some(command) = commands.iter().find(|command| works && command.name == name) else { continue };
+            let words = example.command.split(' ').skip(1);
+            shown.extend(words.map(|word| (command.name.clone(), word.to_owned())));
+            let is_read = reply(&mut con, &format!("COMMAND INFO {name}")).contains("+readonly");
+            for token in &all {
+                let is_documented = command.tokens.contains(*token);
+                if command.open_end || (is_documented && !is_read) {
+                    continue;
+                }
+                for values in ["", " 1", " 1 1"] {
+                    let line = format!("{} {token}{values}", example.command);
+                    if cmd(&mut con, &line).is_ok() {
+                        assert!(is_documented, "undocumented, and taken: {line}");
+                        shown.insert((command.name.clone(), (*token).clone()));
+                    }
+                }
+            }
+        }
+        for command in &commands {
+            let missing: Vec<_> =
+                command.tokens.iter().filter(|token| !shown.contains(&(command.name.clone(), (*token).clone()))).collect();
+            assert!(missing.is_empty(), "no example that works shows {missing:?} of {}", command.name);
+        }
+    }
+
+    /// Every error in the reference is one that the server gives.
+    fn the_errors_of_the_reference_are_real(server: Server) {
+        let mut con = server.connect();
+        let fields: String = (1..=32).map(|i| format!(" FIELD f{i}")).collect();
+        let calls = errors::CALLS.lines().map(str::to_owned);
+        let calls = calls.chain([format!("RANK.CREATE new{fields} FIELD x")]).filter(|line| !line.is_empty());
+        let given: BTreeSet<String> = calls.map(|line| reply(&mut con, &line)).collect();
+        let reference = read("docs/commands.md");
+        for error in reference.split('`').filter(|word| word.starts_with("ERR ") || word.starts_with("WRONGTYPE ")) {
+            let is_given = match error.strip_suffix('…') {
+                Some(start) => given.iter().any(|reply| reply.starts_with(start)),
+                None => given.contains(error),
+            };
+            assert!(is_given, "no call gives: {error}\n{given:#?}");
+        }
+    }
+
+    fn the_configuration_example_starts_a_server(kind: Kind) {
+        let conf = read("redis.conf.example");
+        let lines = conf.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let own = lines.filter(|line| !line.starts_with("loadmodule "));
+        let server = own.fold(Server::builder(kind), Builder::config).start();
+        assert!(conf.lines().any(|line| line.starts_with("loadmodule ") && line.ends_with("/libredis_rank.so")));
+        let mut con = server.connect();
+
+        let Ok(Value::Map(known)) = cmd(&mut server.connect_resp3(), "CONFIG GET rank.*") else { panic!("no options") };
+        let known: BTreeSet<(String, String)> = known.iter().map(|(name, value)| (show(name), show(value))).collect();
+        let options = options(&conf);
+        let in_file = options.iter().map(|(name, value, _)| (format!("\"{name}\""), format!("\"{value}\"")));
+        assert_eq!(in_file.collect::<BTreeSet<_>>(), known);
+
+        let plain = Server::builder(kind).start();
+        for (name, _, comment) in &options {
+            let default = format!("[\"{name}\", \"{}\"]", after(comment, "default: "));
+            expect(&mut plain.connect(), &format!("CONFIG GET {name}"), &default);
+            assert_eq!(after(comment, "type: "), "integer");
+            let least: i128 = after(comment, "range: ").parse().expect("the least");
+            let most: i128 = after(comment, " to ").parse().expect("the most");
+            for (value, taken) in [(least, true), (most, true), (least - 1, false), (most + 1, false)] {
+                let set = reply(&mut con, &format!("CONFIG SET {name} {value}"));
+                assert_eq!(set == "+OK", taken, "{name} {value}: {set}");
+            }
+        }
+
+        for (user, line, allowed) in [
+            ("reader", "RANK.TOPN board:x 3 WITHDATA", true),
+            ("reader", "RATE.PEEK limit:x 5/1s", true),
+            ("reader", "RANK.ADD board:x 1 a", false),
+            ("reader", "RATE.CHECK limit:x 5/1s", false),
+            ("reader", "RANK.TOPN other:x 3", false),
+            ("reader", "CONFIG GET rank.*", false),
+            ("writer", "RANK.CREATE board:x FIELD a INT FIELD b INT", false),
+            ("operator", "RANK.CREATE board:x FIELD a INT FIELD b INT", true),
+            ("writer", "RANK.ADD board:x 1 2 a", true),
+            ("writer", "RANK.SETDATA board:x a name Ann", true),
+            ("writer", "RATE.CHECK limit:x 5/1s", true),
+            ("writer", "RANK.CLEAR board:x", false),
+            ("writer", "DEL board:x", false),
+            ("writer", "RANK.ADD other:x 1 2 a", false),
+            ("reader", "RANK.GET board:x a WITHDATA", true),
+            ("operator", "RATE.RESET limit:x", true),
+            ("operator", "RANK.VERIFY board:x REPAIR", true),
+            ("operator", "RANK.CLEAR board:x", true),
+            ("operator", "CONFIG GET rank.*", true),
+            ("operator", "FLUSHALL", false),
+        ] {
+            expect(&mut con, &format!("AUTH {user} change-me"), "+OK");
+            let got = reply(&mut con, line);
+            assert_eq!(!got.starts_with("NOPERM"), allowed, "{user}: {line}: {got}");
+            assert!(!allowed || !got.starts_with("ERR"), "{user}: {line}: {got}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The examples of a document: found, typed into redis-cli, compared.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use redis::Connection;
+
+use crate::support::*;
+
+const PROMPTS: [(&str, &[&str]); 3] =
+    [("redis> ", &["--no-raw"]), ("redis3> ", &["-3", "--no-raw"]), ("raw> ", &["--raw"])];
+
+/// One command of a document and the lines of its output.
+pub struct Example {
+    prompt: usize,
+    pub command: String,
+    line: usize,
+    output: Range<usize>,
+    about: bool,
+    /// The text of the heading above.
+    pub section: String,
+}
+
+impl Example {
+    /// A connection that speaks what the prompt says.
+    pub fn connect(&self, server: &Server) -> Connection {
+        if PROMPTS[self.prompt].0 == "redis3> " {
+            server.connect_resp3()
+        } else {
+            server.connect()
+        }
+    }
+}
+
+fn heading(line: &str) -> Option<&str> {
+    line.strip_prefix("# ").or_else(|| line.strip_prefix("## "))
+}
+
+pub fn examples(lines: &[&str]) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut section = "";
+    let mut fence: Option<&str> = None;
+    for (line, text) in lines.iter().enumerate() {
+        match (fence, text.strip_prefix("```")) {
+            (None, Some(info)) => fence = Some(info),
+            (Some(_), Some(_)) => fence = None,
+            (None, None) => section = heading(text).unwrap_or(section),
+            (Some(info), None) if info == "redis" || info == "redis about" => {
+                let prompt = PROMPTS.iter().position(|(prompt, _)| text.starts_with(prompt));
+                if let Some(prompt) = prompt {
+                    let command = text[PROMPTS[prompt].0.len()..].to_owned();
+                    let (output, about) = (line + 1..line + 1, info == "redis about");
+                    examples.push(Example { prompt, command, line, output, about, section: section.into() });
+                } else if let Some(last) = examples.last_mut().filter(|last| last.output.end == line) {
+                    last.output.end = line + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    examples
+}
+
+fn redis_cli() -> PathBuf {
+    if let Some(path) = std::env::var_os("REDIS_CLI").filter(|path| !path.is_empty()) {
+        return path.into();
+    }
+    let beside = Kind::Redis.binary().map(|server| server.with_file_name("redis-cli"));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| "redis-cli".into())
+}
+
+/// What redis-cli prints for a line that is typed into it.
+fn typed(server: &Server, example: &Example) -> Vec<String> {
+    let mut cli = Command::new(redis_cli())
+        .arg("-s")
+        .arg(server.socket())
+        .args(PROMPTS[example.prompt].1)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("redis-cli, beside redis-server or as REDIS_CLI says");
+    let line = format!("{}\n", example.command);
+    cli.stdin.take().expect("its input").write_all(line.as_bytes()).expect("redis-cli reads a line");
+    let output = cli.wait_with_output().expect("redis-cli ends");
+    String::from_utf8_lossy(&output.stdout).trim_end().lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The text without what differs from run to run: the ids of boards, and in an `about` block large numbers.
+fn masked(text: &str, about: bool) -> String {
+    let mut masked = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end.max(first.len_utf8()));
+        let is_id = word.len() == 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_large = word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+        masked += if is_id || (about && is_large) { "*" } else { word };
+        rest = after;
+    }
+    masked
+}
+
+fn start(kind: Kind, lines: &[&str]) -> Server {
+    let options = lines.iter().filter_map(|line| line.strip_prefix("<!-- server: ")?.strip_suffix(" -->"));
+    let mut builder = options.clone().fold(Server::builder(kind), Builder::config);
+    let is_cluster = options.clone().any(|option| option == "cluster-enabled yes");
+    if is_cluster {
+        // The default, 10,000 above the other port, may be beyond the last one there is.
+        let bus = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr()).expect("a free port");
+        builder = builder.tcp().config(&format!("cluster-port {}", bus.port()));
+    }
+    let server = builder.start();
+    if is_cluster {
+        expect(&mut server.connect(), "CLUSTER ADDSLOTSRANGE 0 16383", "+OK");
+        wait_until(|| reply(&mut server.connect(), "CLUSTER INFO").contains("cluster_state:ok"));
+    }
+    server
+}
+
+/// Runs the examples of one document: what differs, and the document with the real output.
+pub fn run(kind: Kind, path: &str, text: &str) -> (String, String) {
+    let lines: Vec<&str> = text.lines().collect();
+    let server = start(kind, &lines);
+    let (mut differences, mut rewritten, mut copied) = (String::new(), Vec::new(), 0);
+    let mut section = String::new();
+    for example in examples(&lines) {
+        if section != example.section {
+            expect(&mut server.connect(), "FLUSHALL", "+OK");
+            section.clone_from(&example.section);
+        }
+        let (got, expected) = (typed(&server, &example), &lines[example.output.clone()]);
+        let (got, expected) = (got.join("\n"), expected.join("\n"));
+        rewritten.extend(lines[copied..example.output.start].iter().map(|line| line.to_string()));
+        copied = example.output.end;
+        if masked(&got, example.about) == masked(&expected, example.about) {
+            rewritten.extend(expected.lines().map(str::to_owned));
+            continue;
+        }
+        let (line, command) = (example.line + 1, &example.command);
+        differences += &format!("\n{path}:{line}: {command}\n--- got\n{got}\n--- expected\n{expected}\n");
+        rewritten.extend(got.lines().map(str::to_owned));
+    }
+    rewritten.extend(lines[copied..].iter().map(|line| line.to_string()));
+    (differences, rewritten.join("\n") + "\n")
+}
+
+#[test]
+fn masks_hide_ids_and_nothing_else() {
+    assert_eq!(masked("1 0123456789abcdef FIELD é 12345", false), "1 * FIELD é 12345");
+    assert_eq!(masked("(integer) 59987\n0123456789abcdef0 123", true), "(integer) *\n0123456789abcdef0 123");
+}

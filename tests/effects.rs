@@ -1,0 +1,299 @@
+//! What a write leaves besides the data: plain commands for the AOF, events, and the end of a WATCH;
+//! and that a call without a change leaves nothing.
+
+use std::fs;
+
+use redis::{Connection, PubSub};
+
+use crate::script::script;
+use crate::support::*;
+
+/// A server whose effects can be read: all that reached the AOF, and all events.
+struct Observed {
+    server: Server,
+    con: Connection,
+    commands_seen: usize,
+}
+
+impl Observed {
+    fn new(kind: Kind) -> Self {
+        // everysec puts off the write itself while the file is being synced.
+        let aof = Server::builder(kind).appendonly().config("appendfsync no");
+        let server = aof.config("notify-keyspace-events KEA").start();
+        let con = server.connect();
+        Observed { server, con, commands_seen: 0 }
+    }
+
+    /// The commands that reached the AOF since the last call.
+    fn journal(&mut self) -> Vec<String> {
+        let transaction = |command: &String| ["MULTI", "EXEC"].contains(&command.as_str());
+        self.whole_journal().into_iter().filter(|command| !transaction(command)).collect()
+    }
+
+    /// With the transactions they came in.
+    fn whole_journal(&mut self) -> Vec<String> {
+        let dir = self.server.dir().join("appendonlydir");
+        let files = fs::read_dir(dir).expect("the AOF's directory").map(|entry| entry.expect("an entry").path());
+        let file = files.into_iter().find(|path| path.to_string_lossy().ends_with(".incr.aof")).expect("an AOF");
+        let bytes = fs::read(file).expect("the AOF can be read");
+        let commands = resp_commands(&bytes);
+        let new = commands[self.commands_seen..].to_vec();
+        self.commands_seen = commands.len();
+        new.into_iter().filter(|command| command != "SELECT 0").collect()
+    }
+
+    /// The events while `command` runs: `zadd b`.
+    #[track_caller]
+    fn events(&mut self, command: &str) -> (String, Vec<String>) {
+        let mut listener = self.server.connect();
+        let mut events: PubSub<'_> = listener.as_pubsub();
+        events.psubscribe("__keyevent@0__:*").expect("PSUBSCRIBE");
+        events.subscribe("the end").expect("SUBSCRIBE");
+        let answer = reply(&mut self.con, command);
+        cmdv(&mut self.con, &["PUBLISH", "the end", ""]).expect("PUBLISH");
+        let mut seen = Vec::new();
+        loop {
+            let message = events.get_message().expect("a message");
+            let Some(event) = message.get_channel_name().strip_prefix("__keyevent@0__:") else { break };
+            seen.push(format!("{event} {}", message.get_payload::<String>().expect("a key")));
+        }
+        (answer, seen)
+    }
+
+    /// Whether `command` ends a transaction that watches `keys`.
+    #[track_caller]
+    fn ends_watch(&mut self, command: &str, keys: &str) -> bool {
+        let mut watcher = self.server.connect();
+        expect(&mut watcher, &format!("WATCH {keys}"), "+OK");
+        reply(&mut self.con, command);
+        expect(&mut watcher, "MULTI", "+OK");
+        expect(&mut watcher, "PING", "+QUEUED");
+        reply(&mut watcher, "EXEC") == "nil"
+    }
+}
+
+/// The commands of an AOF, words between spaces.
+fn resp_commands(bytes: &[u8]) -> Vec<String> {
+    let mut lines = bytes.split(|&byte| byte == b'\n').map(|line| String::from_utf8_lossy(line).trim_end().to_string());
+    let mut commands = Vec::new();
+    while let Some(count) = lines.next().and_then(|line| line.strip_prefix('*')?.parse::<usize>().ok()) {
+        let words: Vec<String> = (0..count).map(|_| lines.nth(1).expect("a word")).collect();
+        commands.push(words.join(" "));
+    }
+    commands
+}
+
+/// The same without the id of a marker, and with the marker's NUL visible.
+fn without_id(command: &str) -> String {
+    let Some((before, after)) = command.split_once("\0rank 1 ") else { return command.into() };
+    format!("{before}~{}", without_id(after.get(17..).unwrap_or_default()))
+}
+
+on_every_server! {
+    fn writes_reach_the_aof_as_core_commands_and_notify_as_they_do(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        for (command, effects, events) in [
+            ("RANK.ADD b 5 a", &["ZADD b 5 a"][..], &["zadd b"][..]),
+            ("RANK.ADD b CH 5 a 6 b 0.1 c", &["ZADD b 6 b 0.1 c"], &["zadd b"]),
+            ("RANK.ADD b -0 z", &["ZADD b 0 z"], &["zadd b"]),
+            ("RANK.ADD b WITHRANK 7 a", &["ZADD b 7 a"], &["zadd b"]),
+            ("RANK.ADD b 1 d 2 d", &["ZADD b 1 d 2 d"], &["zadd b"]),
+            ("RANK.INCR b 0.5 a", &["ZADD b 7.5 a"], &["zincr b"]),
+            ("RANK.INCR b 3 new", &["ZADD b 3 new"], &["zincr b"]),
+            ("RANK.REM b new nobody z", &["ZREM b new z"], &["zrem b"]),
+            ("RANK.TRIM b 3", &["ZREMRANGEBYRANK b 0 0"], &["zremrangebyrank b"]),
+            // Added before removed, so that the key never vanishes in between.
+            ("RANK.ADD b KEEP 3 9 x", &["ZADD b 9 x", "ZREM b d"], &["zadd b", "zrem b"]),
+            ("RANK.CREATE b KEEP 2", &["ZADD b -inf ~FIELD score DESC FLOAT KEEP 2", "ZREM b b"], &["zadd b", "zrem b"]),
+            ("RANK.ALTER b UPDATE BEST",
+             &["ZADD b -inf ~FIELD score DESC FLOAT KEEP 2 UPDATE BEST", "ZREM b ~FIELD score DESC FLOAT KEEP 2"],
+             &["zadd b", "zrem b"]),
+            ("RANK.ADD b 1 x 99 y", &["ZADD b 99 y", "ZREM b a"], &["zadd b", "zrem b"]),
+            ("RANK.ROTATE b old", &["RENAME b old", "ZADD b -inf ~FIELD score DESC FLOAT KEEP 2 UPDATE BEST"],
+             &["rename_from b", "rename_to old", "zadd b"]),
+            ("RANK.ADD plain 1 a", &["ZADD plain 1 a"], &["zadd plain"]),
+            ("RANK.REM plain a", &["ZREM plain a"], &["zrem plain", "del plain"]),
+            ("RANK.CREATE like LIKE b", &["ZADD like -inf ~FIELD score DESC FLOAT KEEP 2 UPDATE BEST"], &["zadd like"]),
+        ] {
+            let (answer, seen) = observed.events(command);
+            let journal: Vec<String> = observed.journal().iter().map(|line| without_id(line)).collect();
+            assert_eq!((journal, seen), (strings(effects), strings(events)), "{command} replied {answer}");
+        }
+    }
+
+    fn the_effects_of_one_command_are_one_transaction(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        expect(&mut observed.con, "RANK.ADD b 5 a", "1");
+        observed.journal();
+        expect(&mut observed.con, "RANK.ADD b KEEP 1 9 x", "1");
+        assert_eq!(observed.whole_journal(), strings(&["MULTI", "ZADD b 9 x", "ZREM b a", "EXEC"]));
+        script(&mut observed.con, r#"
+            MULTI => +OK
+            RANK.ADD b KEEP 1 10 y => +QUEUED
+            RANK.GET b y => +QUEUED
+            RANK.INCR b 1 y => +QUEUED
+            EXEC => [1, [1, "y", "10"], "11"]
+        "#);
+        let effects = ["MULTI", "ZADD b 10 y", "ZREM b x", "ZADD b 11 y", "EXEC"];
+        assert_eq!(observed.whole_journal(), strings(&effects));
+    }
+
+    fn an_expired_board_is_gone(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        for command in ["RANK.ADD b 1 x", "RANK.INCR b 1 x", "RANK.CREATE b"] {
+            script(&mut observed.con, r#"
+                DEBUG SET-ACTIVE-EXPIRE 0 => +OK
+                RANK.CREATE b KEEP 1 => +OK
+                RANK.ADD b 5 a => 1
+                PEXPIRE b 1 => 1
+                DEBUG SLEEP 0.01 => +OK
+                RANK.TOPN b 9 => []
+                RANK.INFO b => nil
+            "#);
+            let answer = reply(&mut observed.con, command);
+            assert!(!answer.starts_with("ERR"), "{command}: {answer}");
+            expect(&mut observed.con, "PTTL b", "-1");
+            expect(&mut observed.con, "ZCARD b", "1");
+            expect(&mut observed.con, "DEL b", "1");
+        }
+    }
+
+    fn every_way_to_empty_a_plain_board_deletes_it_like_the_core(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        for command in ["RANK.REM b a b", "RANK.TRIM b 0", "RANK.CLEAR b"] {
+            expect(&mut observed.con, "RANK.ADD b 1 a 2 b", "2");
+            observed.journal();
+            let (_, events) = observed.events(command);
+            assert_eq!(events.last().map(String::as_str), Some("del b"), "{command}: {events:?}");
+            let journal = observed.journal();
+            let name = journal.first().and_then(|line| line.strip_suffix(" b").or(line.split(" b ").next()));
+            assert!(name.is_some_and(|name| !name.contains("RANK.")), "{command}: {journal:?}");
+            expect(&mut observed.con, "EXISTS b", "0");
+        }
+    }
+
+    fn a_board_with_a_schema_never_vanishes(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        for command in ["RANK.REM b a b", "RANK.TRIM b 0", "RANK.CLEAR b"] {
+            expect(&mut observed.con, "RANK.CREATE b", "+OK");
+            expect(&mut observed.con, "RANK.ADD b 1 a 2 b", "2");
+            observed.journal();
+            let (_, events) = observed.events(command);
+            let journal = observed.journal();
+            let vanished = journal.iter().any(|line| line.starts_with("DEL") || line.starts_with("UNLINK"));
+            assert!(!vanished && !events.contains(&"del b".into()), "{command}: {journal:?} {events:?}");
+        }
+    }
+
+    fn what_changes_nothing_leaves_nothing(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        script(&mut observed.con, r#"
+            RANK.ADD b 5 a 7 b => 2
+            RANK.CREATE full KEEP 2 => +OK
+            RANK.ADD full 5 a 7 b => 2
+            RANK.CREATE empty => +OK
+            SET s x => +OK
+        "#);
+        observed.journal();
+        for command in [
+            "ADD b 5 a", "ADD b CH WITHRANK 7 b 5 a", "ADD b NX 9 a", "ADD b XX 9 x", "ADD b BEST 4 a",
+            "ADD b KEEP 2 5 x", "ADD full 5 x",
+            "INCR b 0 a", "INCR full 1 x", "INCR full WITHRANK 5 x", "REM b nobody", "REM none a", "TRIM b 2",
+            "TRIM b 9 RETURN",
+            "TRIM none 0", "CLEAR none", "CLEAR empty", "CREATE full KEEP 2", "CREATE full LIKE full",
+            "ALTER full KEEP 2", "ALTER full UPDATE SET",
+            // Errors.
+            "ADD b 9 x y z", "ADD b 9 x nan y", "ADD s 1 a", "INCR b x a", "CREATE full", "CREATE new LIKE none",
+            "ROTATE b full", "ROTATE none x",
+            "ALTER b KEEP 1", "TRIM b -1", "INCR b 1e308 a b",
+            // Reads.
+            "INFO b", "GET b a", "SCORE b a", "QUERY b a", "STATS b", "TOPN b 9", "RANGE b 1 2", "PAGE b 1 1",
+            "AROUND b a 1", "BYSCORE b 1 9",
+            "AMONG b 1 a", "COUNT b", "FORSCORE b 5", "PERCENTILE b a", "SCOREAT b 50", "TOPN full 9",
+            "STATS full DENSE JSON",
+        ] {
+            let command = format!("RANK.{command}");
+            let (answer, events) = observed.events(&command);
+            assert_eq!(events, strings(&[]), "events of {command}, which replied {answer}");
+            assert!(!observed.ends_watch(&command, "b full empty none new s"), "{command} ended a WATCH");
+            assert_eq!(observed.journal(), strings(&[]), "effects of {command}, which replied {answer}");
+        }
+    }
+
+    fn pairs_that_cancel_out_leave_nothing(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        expect(&mut observed.con, "RANK.ADD b 5 a", "1");
+        observed.journal();
+        let (answer, events) = observed.events("RANK.ADD b CH 9 a 5 a");
+        assert_eq!((answer.as_str(), events), ("0", strings(&[])));
+        assert!(!observed.ends_watch("RANK.ADD b CH 9 a 5 a", "b"));
+        assert_eq!(observed.journal(), strings(&[]));
+    }
+
+    fn a_change_ends_a_watch(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        for (command, key) in [
+            ("ADD b 5 a 1 b", "b"), ("ADD b 6 a", "b"), ("INCR b 1 a", "b"), ("TRIM b 1", "b"),
+            ("CREATE b KEEP 2", "b"), ("ALTER b KEEP 3", "b"),
+            ("CREATE c LIKE b", "c"), ("ROTATE b archive", "b"), ("ADD b 1 a", "b"), ("ROTATE b archive2", "archive2"),
+            ("ADD b 1 a", "b"),
+            ("REM b a", "b"), ("ADD b 1 a", "b"), ("CLEAR b", "b"),
+        ] {
+            assert!(observed.ends_watch(&format!("RANK.{command}"), key), "{command} did not end the WATCH of {key}");
+        }
+    }
+
+    fn look_ups_of_missing_keys_are_no_misses(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        expect(&mut observed.con, "CONFIG SET notify-keyspace-events KEAm", "+OK");
+        let mut misses = Vec::new();
+        for command in [
+            "ADD none XX 1 a", "REM none a", "TRIM none 1", "CLEAR none", "INFO none", "GET none a", "TOPN none 3",
+            "STATS none", "COUNT none",
+            "PAGE none 1 1", "BYSCORE none 1 2", "SCOREAT none 5", "FORSCORE none 1", "ROTATE none other",
+            "CREATE new LIKE none", "ADD new 1 a",
+        ] {
+            let (_, events) = observed.events(&format!("RANK.{command}"));
+            misses.extend(events.iter().any(|event| event.starts_with("keymiss")).then_some(command));
+        }
+        assert_eq!(misses, Vec::<&str>::new(), "these emit keymiss");
+        assert_eq!(observed.server.info("keyspace_misses"), "0");
+    }
+
+    fn a_key_keeps_its_expiry_through_every_write(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        script(&mut observed.con, r#"
+            RANK.ADD b 5 a => 1
+            RANK.CREATE s KEEP 1 => +OK
+            PEXPIREAT b 4000000000000 => 1
+            PEXPIREAT s 4000000000000 => 1
+        "#);
+        for command in [
+            "ADD b KEEP 1 6 b", "INCR b 1 b", "ADD b 3 c", "REM b b", "TRIM b 1", "ADD b KEEP 1 9 d",
+            "CREATE b KEEP 1", "ADD b 10 e", "ALTER b KEEP 3",
+            "ADD s 1 a", "ADD s 2 b", "REM s b", "ALTER s UPDATE BEST", "CLEAR s", "ADD s 5 a", "CLEAR s",
+        ] {
+            let answer = reply(&mut observed.con, &format!("RANK.{command}"));
+            assert!(!answer.starts_with("ERR"), "{command}: {answer}");
+            expect(&mut observed.con, "PEXPIRETIME b", "4000000000000");
+            expect(&mut observed.con, "PEXPIRETIME s", "4000000000000");
+        }
+        observed.server.kill9();
+        observed.server.restart_with(Builder::without_module);
+        let mut con = observed.server.connect();
+        script(&mut con, "PEXPIRETIME b => 4000000000000\n PEXPIRETIME s => 4000000000000\n ZCARD b => 2");
+    }
+
+    fn who_waits_for_a_sorted_set_wakes_up(kind: Kind) {
+        let server = Server::builder(kind).start();
+        let mut waiting = server.connect();
+        let waiter = std::thread::spawn(move || reply(&mut waiting, "BZPOPMIN b 20"));
+        wait_until(|| server.info("blocked_clients") == "1");
+        expect(&mut server.connect(), "RANK.ADD b 5 a", "1");
+        assert_eq!(waiter.join().expect("an answer"), r#"["b", "a", "5"]"#);
+    }
+}
+
+fn strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| text.to_string()).collect()
+}

@@ -1,0 +1,108 @@
+//! What `make install` and `make dist` leave: all that belongs to it, and a module that loads.
+
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::*;
+
+/// What both bring besides the module and docs/.
+const DOCUMENTS: [&str; 4] = ["CHANGELOG.md", "LICENSE", "README.md", "redis.conf.example"];
+
+on_every_server! {
+    fn the_installed_module_loads(kind: Kind) {
+        let dir = tempfile::tempdir().expect("a directory");
+        make(&["install", &format!("DESTDIR={}", path(dir.path())), "PREFIX=/usr"]);
+        let module = dir.path().join("usr/lib/redis/modules").join(module_name());
+        assert_documents(&dir.path().join("usr/share/doc/redis-rank"));
+        assert_loads(kind, &module);
+    }
+}
+
+#[test]
+fn the_tarball_is_complete() {
+    let dir = tempfile::tempdir().expect("a directory");
+    make(&["dist", &format!("DIST_DIR={}", path(dir.path()))]);
+    let [tarball] = &names(dir.path())[..] else { panic!("{:?} in place of one file", names(dir.path())) };
+    let name = tarball.strip_suffix(".tar.gz").expect("a tarball");
+    let start =
+        format!("redis-rank-{}-{}", env!("CARGO_PKG_VERSION"), if cfg!(target_os = "linux") { "linux-" } else { "" });
+    assert!(name.starts_with(&start), "{name}");
+
+    run(Command::new("tar").arg("-xzf").arg(dir.path().join(tarball)).arg("-C").arg(dir.path()));
+    let unpacked = dir.path().join(name);
+    assert_documents(&unpacked);
+    let module = module_name();
+    assert_eq!(names(&unpacked).len(), DOCUMENTS.len() + ["docs", &module].len());
+    assert_loads(Kind::Redis, &unpacked.join(module));
+}
+
+#[test]
+fn installing_what_was_not_built_fails_and_says_so() {
+    let output = make_command(&["install", "REDIS_RANK_SO=/no/such.so", "DESTDIR=/no/such"]).output().expect("make");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && message.contains("/no/such.so: run make build first"), "{message}");
+}
+
+/// The module loads from there, works, and has the version that Cargo.toml says: 1.2.3 is 10203.
+#[track_caller]
+fn assert_loads(kind: Kind, module: &Path) {
+    let server = Server::builder(kind).without_module().config(&format!("loadmodule {}", path(module))).start();
+    let mut con = server.connect();
+    let number = |part: &str| part.parse::<u32>().expect("a number");
+    let version = number(env!("CARGO_PKG_VERSION_MAJOR")) * 10_000
+        + number(env!("CARGO_PKG_VERSION_MINOR")) * 100
+        + number(env!("CARGO_PKG_VERSION_PATCH"));
+    let modules = reply(&mut con, "MODULE LIST");
+    assert!(modules.contains(&format!(r#""name", "rank", "ver", {version},"#)), "{modules}");
+    expect(&mut con, "RANK.ADD board 5 ann", "1");
+}
+
+/// The documents are there as they are here, with all of docs/.
+#[track_caller]
+fn assert_documents(dir: &Path) {
+    for name in DOCUMENTS {
+        let here = std::fs::read(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let there = std::fs::read(dir.join(name)).unwrap_or_else(|error| panic!("the installed {name}: {error}"));
+        assert!(here == there && !here.is_empty(), "{name} is not what it should be");
+    }
+    run(Command::new("diff").arg("-r").arg(root().join("docs")).arg(dir.join("docs")));
+}
+
+fn module_name() -> String {
+    format!("{DLL_PREFIX}redis_rank{DLL_SUFFIX}")
+}
+
+fn make(args: &[&str]) {
+    run(make_command(args).env("REDIS_RANK_SO", module_path()));
+}
+
+fn make_command(args: &[&str]) -> Command {
+    let mut command = Command::new("make");
+    // What `make test` told itself is not meant for this one.
+    command.args(args).current_dir(root()).env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS");
+    command
+}
+
+#[track_caller]
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{command:?}:\n{}{}", text(&output.stdout), text(&output.stderr));
+}
+
+/// What is in a directory, in order.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = dir.read_dir().expect("a directory").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("a UTF-8 path")
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,209 @@
+//! A real cluster on the loopback interface: three primaries, a replica each.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+
+use redis::Connection;
+
+use super::{cmdv, reply, show_result, wait_until, Builder, Kind, Server};
+
+const PRIMARIES: usize = 3;
+const SLOTS: usize = 16384;
+/// How often a client follows redirections before it gives up: a slot that moves is followed again and again.
+const MOST_TRIES: usize = 2000;
+
+pub struct Cluster {
+    /// The primaries first, as the cluster was formed; a failover changes who is what.
+    pub nodes: Vec<Server>,
+}
+
+/// A client of all nodes, which follows redirections and tries again as a cluster's client does.
+pub struct Client {
+    connections: BTreeMap<u16, Connection>,
+    /// Where commands are tried first.
+    at: u16,
+    /// How often it was told to try again.
+    pub tried_again: usize,
+}
+
+fn node(kind: Kind, change: fn(Builder) -> Builder) -> Server {
+    for _ in 0..10 {
+        let bus = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port();
+        let builder = Server::builder(kind)
+            .tcp()
+            .config("cluster-enabled yes")
+            .config("cluster-node-timeout 5000")
+            .config(&format!("cluster-port {bus}"));
+        match change(builder).try_start() {
+            Ok(server) => return server,
+            Err(log) => assert!(log.contains("in use") || log.contains("already"), "{log}"),
+        }
+    }
+    panic!("no node could be started")
+}
+
+impl Cluster {
+    /// Three primaries, and as many replicas if they are asked for.
+    #[track_caller]
+    pub fn start(kind: Kind, with_replicas: bool) -> Cluster {
+        Cluster::start_with(kind, with_replicas, |builder| builder)
+    }
+
+    #[track_caller]
+    pub fn start_with(kind: Kind, with_replicas: bool, change: fn(Builder) -> Builder) -> Cluster {
+        let count = if with_replicas { 2 * PRIMARIES } else { PRIMARIES };
+        let cluster = Cluster { nodes: (0..count).map(|_| node(kind, change)).collect() };
+        for (at, node) in cluster.nodes.iter().take(PRIMARIES).enumerate() {
+            let (first, last) = (at * SLOTS / PRIMARIES, (at + 1) * SLOTS / PRIMARIES - 1);
+            let command = format!("CLUSTER ADDSLOTSRANGE {first} {last}");
+            assert_eq!(reply(&mut node.connect(), &command), "+OK");
+            assert_eq!(reply(&mut node.connect(), &format!("CLUSTER SET-CONFIG-EPOCH {}", at + 1)), "+OK");
+        }
+        let mut first = cluster.nodes[0].connect();
+        for node in &cluster.nodes[1..] {
+            let bus = show_result(&cmdv(&mut node.connect(), &["CONFIG", "GET", "cluster-port"]));
+            let bus: String = bus.chars().filter(char::is_ascii_digit).collect();
+            assert_eq!(reply(&mut first, &format!("CLUSTER MEET 127.0.0.1 {} {bus}", node.port())), "+OK");
+        }
+        let known = format!("cluster_known_nodes:{count}\\r");
+        wait_until(|| cluster.nodes.iter().all(|node| reply(&mut node.connect(), "CLUSTER INFO").contains(&known)));
+        for (replica, primary) in cluster.nodes.iter().skip(PRIMARIES).zip(&cluster.nodes) {
+            let command = format!("CLUSTER REPLICATE {}", cluster.id(primary));
+            wait_until(|| reply(&mut replica.connect(), &command) == "+OK");
+        }
+        cluster.wait_until_whole();
+        cluster.wait_for_replicas();
+        cluster
+    }
+
+    /// Waits until every replica follows, and every node knows of it: only who knows that a node is a replica votes for it.
+    #[track_caller]
+    pub fn wait_for_replicas(&self) {
+        let expected = self.nodes.len() - PRIMARIES;
+        let seen = |node: &Server| reply(&mut node.connect(), "CLUSTER NODES").matches("slave ").count();
+        let follows = |node: &Server| node.info("role") == "master" || node.info("master_link_status") == "up";
+        wait_until(|| self.nodes.iter().all(|node| seen(node) == expected && follows(node)));
+    }
+
+    /// The place of a replica of the slot's owner.
+    pub fn replica_of(&self, slot: u16) -> usize {
+        let owner = self.owner(slot).port().to_string();
+        let is_replica = |node: &Server| node.info("role") == "slave" && node.info("master_port") == owner;
+        self.nodes.iter().position(is_replica).expect("a replica")
+    }
+
+    /// A failover by hand, during which the primary refuses no write but makes it wait.
+    #[track_caller]
+    pub fn fail_over(&self, slot: u16) {
+        self.wait_for_replicas();
+        let old = self.owner(slot).port();
+        let mut replica = self.nodes[self.replica_of(slot)].connect();
+        wait_until(|| reply(&mut replica, "CLUSTER FAILOVER") == "+OK");
+        let mut tries = 0;
+        wait_until(|| {
+            tries += 1;
+            if tries % 200 == 0 {
+                // An election can fail for want of votes; the server gives up after seconds.
+                reply(&mut replica, "CLUSTER FAILOVER");
+            }
+            self.owner(slot).port() != old
+        });
+    }
+
+    pub fn id(&self, node: &Server) -> String {
+        reply(&mut node.connect(), "CLUSTER MYID").trim_matches('"').to_string()
+    }
+
+    /// Waits until all nodes know all others and all slots.
+    #[track_caller]
+    pub fn wait_until_whole(&self) {
+        wait_until(|| {
+            self.nodes.iter().all(|node| {
+                let info = reply(&mut node.connect(), "CLUSTER INFO");
+                info.contains("cluster_state:ok")
+                    && info.contains(&format!("cluster_known_nodes:{}\\r", self.nodes.len()))
+                    && info.contains(&format!("cluster_slots_ok:{SLOTS}\\r"))
+            })
+        });
+    }
+
+    pub fn client(&self) -> Client {
+        let connections = self.nodes.iter().map(|node| (node.port(), node.connect())).collect();
+        Client { connections, at: self.nodes[0].port(), tried_again: 0 }
+    }
+
+    pub fn slot_of(&self, key: &str) -> u16 {
+        let slot = show_result(&cmdv(&mut self.nodes[0].connect(), &["CLUSTER", "KEYSLOT", key]));
+        slot.parse().expect("a slot")
+    }
+
+    /// The primary that serves a slot, by its own account.
+    #[track_caller]
+    pub fn owner(&self, slot: u16) -> &Server {
+        let mut owner = None;
+        wait_until(|| {
+            owner = self.nodes.iter().find(|node| {
+                let nodes = reply(&mut node.connect(), "CLUSTER NODES");
+                let own = nodes.split("\\n").find(|line| line.contains("myself,master"));
+                own.is_some_and(|line| {
+                    line.split(' ').skip(8).any(|range| {
+                        let mut ends = range.split('-').map(|end| end.parse::<u16>().ok());
+                        let first = ends.next().flatten();
+                        let last = ends.next().map_or(first, |last| last);
+                        first.zip(last).is_some_and(|(first, last)| (first..=last).contains(&slot))
+                    })
+                })
+            });
+            owner.is_some()
+        });
+        owner.expect("an owner")
+    }
+
+    /// A primary other than the owner of the slot.
+    pub fn another_primary(&self, slot: u16) -> &Server {
+        let owner = self.owner(slot).port();
+        let other = self.nodes.iter().find(|node| node.port() != owner && node.info("role") == "master");
+        other.expect("another primary")
+    }
+}
+
+impl Client {
+    /// One command, wherever it leads.
+    #[track_caller]
+    pub fn send<A: AsRef<[u8]>>(&mut self, args: &[A]) -> String {
+        let (mut at, mut asking) = (self.at, false);
+        let mut answer = String::new();
+        for _ in 0..MOST_TRIES {
+            let con = self.connections.get_mut(&at).expect("a node");
+            if asking {
+                reply(con, "ASKING");
+            }
+            answer = show_result(&cmdv(con, args));
+            asking = answer.starts_with("ASK ");
+            if asking || answer.starts_with("MOVED ") {
+                at = answer.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+                if !asking {
+                    self.at = at;
+                }
+            } else if answer.starts_with("TRYAGAIN") || answer.starts_with("CLUSTERDOWN") || answer.starts_with("CLIENT") {
+                self.tried_again += 1;
+                at = self.at;
+                if answer.starts_with("CLIENT") {
+                    // The node is gone: another one knows who took its place.
+                    at = *self.connections.keys().find(|port| **port != at).expect("another node");
+                    self.at = at;
+                }
+                std::thread::sleep(super::POLL);
+            } else {
+                return answer;
+            }
+        }
+        panic!("no end of redirections: {answer}")
+    }
+
+    /// One line, with plain words.
+    #[track_caller]
+    pub fn line(&mut self, line: &str) -> String {
+        self.send(&line.split_whitespace().collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,275 @@
+//! Random writes of every kind, and what must hold after any of them: shared by the tests that kill,
+//! replicate, migrate and reload servers in the middle of a load.
+
+use std::collections::BTreeMap;
+
+use redis::{Connection, Value};
+
+use crate::script::Dice;
+use crate::support::*;
+
+/// The boards that a workload creates, one of each layout and some with rules of their own.
+pub const SCHEMAS: &[(&str, &str)] = &[
+    ("plain", ""),
+    ("bounded", "KEEP 7"),
+    ("packed", "FIELD a DIGITS 3 FIELD b ASC DIGITS 3"),
+    ("timed", "FIELD a RANGE -50 50 TIES FIRST S"),
+    ("wide", "FIELD a BITS 30 FIELD b BITS 30"),
+    ("spilled", "FIELD a INT FIELD b ASC INT"),
+    ("late", "FIELD a FLOAT FIELD b INT TIES LAST KEEP 9 UPDATE BEST"),
+    ("joined", "FIELD a ASC INT TIES JOINED"),
+];
+
+/// Makes commands, the same for the same seed.
+pub struct Workload {
+    dice: Dice,
+    /// In front of every key: several workloads share a server, and in a cluster a hash tag keeps
+    /// the keys of one together.
+    prefix: String,
+    with_rates: bool,
+    /// What must come next: a board that was deleted is made anew.
+    follow_up: Option<String>,
+}
+
+impl Workload {
+    pub fn new(con: &mut Connection, seed: u64, prefix: &str) -> Self {
+        let with_rates = reply(con, "COMMAND INFO RATE.CHECK") != "[nil]";
+        Workload { dice: Dice::new(seed), prefix: prefix.into(), with_rates, follow_up: None }
+    }
+
+    pub fn create_boards(&self) -> Vec<String> {
+        let create = |(name, schema): &(&str, &str)| format!("RANK.CREATE {}{name} {schema}", self.prefix);
+        SCHEMAS.iter().map(create).collect()
+    }
+
+    /// Scores that every board takes, so many as it has fields.
+    fn scores(&mut self, fields: usize) -> String {
+        (0..fields).map(|_| format!("{} ", self.dice.roll(40))).collect()
+    }
+
+    fn member(&mut self) -> String {
+        match self.dice.roll(12) {
+            0 => r#""\x00\xff % {}""#.into(),
+            number => format!("m{number}"),
+        }
+    }
+
+    /// The next command: a write of the module, or now and then of the core.
+    pub fn next_command(&mut self) -> String {
+        if let Some(command) = self.follow_up.take() {
+            return command;
+        }
+        let (name, schema) = SCHEMAS[self.dice.roll(SCHEMAS.len())];
+        let fields = schema.matches("FIELD").count().max(1);
+        let (key, spare) = (format!("{}{name}", self.prefix), format!("{}spare", self.prefix));
+        let (scores, member) = (self.scores(fields), self.member());
+        match self.dice.roll(40) {
+            0..=9 => format!("RANK.ADD {key} {scores} {member}"),
+            10..=13 => {
+                let (more, other) = (self.scores(fields), self.member());
+                format!("RANK.ADD {key} CH {scores} {member} {more} {other}")
+            }
+            14 | 15 => format!("RANK.MULTISET {key} BEST WITHRANK {scores} {member}"),
+            16 | 17 => format!("RANK.INCR {key} {} {member}", "1 ".repeat(fields)),
+            18..=21 => format!("RANK.REM {key} {member}"),
+            22 => format!("RANK.TRIM {key} 8 RETURN"),
+            23 => format!("RANK.CLEAR {key}"),
+            24 => format!("RANK.ALTER {key} UPDATE {}", self.dice.pick(&["SET", "BEST"])),
+            25..=29 => format!("RANK.SETDATA {key} {member} a{} v{}", self.dice.roll(3), self.dice.roll(9)),
+            30 => format!("RANK.DELDATA {key} {member}"),
+            31 => format!("RANK.VERIFY {key} REPAIR"),
+            32 => format!("RANK.ROTATE {key} {key}.{}", self.dice.roll(3)),
+            33 => format!("RANK.MULTISET {spare} {} {member}", self.scores(2)),
+            34 => format!("{} {spare}", self.dice.pick(&["DEL", "UNLINK"])),
+            35 => format!("RENAME {spare} {}away", self.prefix),
+            36 => format!("ZREM {key} {member}"),
+            37 => format!("RANK.CREATE {key} {schema}"),
+            38 if self.dice.once_in(4) => {
+                self.follow_up = Some(format!("RANK.CREATE {key} {schema}"));
+                format!("{} {key}", self.dice.pick(&["DEL", "UNLINK"]))
+            }
+            38 => format!("PEXPIRE {key} {}", 1_000_000 + self.dice.roll(1000)),
+            _ if self.with_rates => self.rate_command(),
+            _ => format!("RANK.MULTISET {spare} NX 1 1 {member}"),
+        }
+    }
+
+    fn rate_command(&mut self) -> String {
+        let algorithm = self.dice.pick(&["SLIDING", "FIXED", "COUNTER", "GCRA"]);
+        let key = format!("{}limit.{algorithm}{}", self.prefix, self.dice.roll(3));
+        match self.dice.roll(12) {
+            0 => format!("RATE.RESET {key}"),
+            _ => format!("RATE.CHECK {key} 20/1h 300/1d {algorithm} COST {}", 1 + self.dice.roll(3)),
+        }
+    }
+
+    /// The next command alone, in a transaction or in a script.
+    pub fn step(&mut self, con: &mut Connection) {
+        let command = self.next_command();
+        let answers = match self.dice.roll(12) {
+            0 => {
+                let second = self.next_command();
+                expect(con, "MULTI", "+OK");
+                let queued = [reply(con, &command), reply(con, &second)];
+                assert_eq!(queued, ["+QUEUED", "+QUEUED"], "{command} | {second}");
+                vec![reply(con, "EXEC")]
+            }
+            _ => vec![reply(con, &command)],
+        };
+        for answer in answers {
+            assert!(is_expected(&answer), "{command}: {answer}");
+        }
+    }
+}
+
+/// What a random workload may be told: that a key, a member or room is missing, and nothing else.
+fn is_expected(answer: &str) -> bool {
+    let harmless = ["no such key", "is not on the board", "does not exist, and this one does", "other schema"];
+    !answer.starts_with("CLIENT")
+        && !answer.contains("internal error")
+        && (!answer.contains("ERR ") || harmless.iter().any(|text| answer.contains(text)))
+}
+
+/// All keys of the selected database.
+#[track_caller]
+pub fn all_keys(con: &mut Connection) -> Vec<Vec<u8>> {
+    let Ok(Value::Array(keys)) = cmd(con, "KEYS *") else { panic!("no keys") };
+    let mut keys: Vec<Vec<u8>> = keys.iter().map(bytes).collect();
+    keys.sort();
+    keys
+}
+
+pub fn bytes(value: &Value) -> Vec<u8> {
+    match value {
+        Value::BulkString(bytes) => bytes.clone(),
+        other => show(other).into_bytes(),
+    }
+}
+
+/// A field of a map that RESP2 sends flat.
+#[track_caller]
+pub fn field(map: &Value, name: &str) -> Value {
+    let Value::Array(flat) = map else { panic!("no map: {}", show(map)) };
+    let at = flat.iter().position(|item| bytes(item) == name.as_bytes());
+    at.and_then(|at| flat.get(at + 1)).unwrap_or_else(|| panic!("no {name} in {}", show(map))).clone()
+}
+
+/// What `RANK.VERIFY` found in all its steps: undecodable, missing, orphaned, repaired.
+#[track_caller]
+pub fn verify(con: &mut Connection, key: &[u8], repair: bool) -> [i64; 4] {
+    let (mut sums, mut cursor) = ([0; 4], b"0".to_vec());
+    loop {
+        let mut args = vec![b"RANK.VERIFY".to_vec(), key.to_vec(), b"CURSOR".to_vec(), cursor];
+        args.extend(repair.then(|| b"REPAIR".to_vec()));
+        let report = cmdv(con, &args).unwrap_or_else(|error| panic!("{}: {error}", key.escape_ascii()));
+        for (sum, name) in sums.iter_mut().zip(["undecodable", "missing", "orphaned", "repaired"]) {
+            let Value::Int(count) = field(&report, name) else { panic!("{}", show(&report)) };
+            *sum += count;
+        }
+        cursor = bytes(&field(&report, "cursor"));
+        if cursor == b"0" {
+            return sums;
+        }
+    }
+}
+
+/// Everything that must hold of the boards of a database, at any time and after any trouble:
+/// every board and its companions agree, and no companion is without its board.
+///
+/// `healed`: a core command may have come between, so let the next write mend first.
+#[track_caller]
+pub fn check_boards(con: &mut Connection, healed: bool) {
+    for key in all_keys(con) {
+        match reply_to(con, &[b"TYPE", key.as_slice()]).as_str() {
+            "+zset" if !is_log(&key) => {
+                if healed {
+                    verify(con, &key, true);
+                }
+                assert_eq!(verify(con, &key, false), [0; 4], "{}", key.escape_ascii());
+            }
+            "+hash" if key.starts_with(b"rank:") => check_companion(con, &key),
+            _ => {}
+        }
+    }
+}
+
+fn is_log(key: &[u8]) -> bool {
+    String::from_utf8_lossy(key).contains("limit.")
+}
+
+/// The board of a companion's name.
+pub fn board_of(companion: &[u8]) -> Vec<u8> {
+    let name = companion.splitn(3, |byte| *byte == b':').last().unwrap_or_default();
+    match name {
+        [b'{', board @ .., b'}'] => board.to_vec(),
+        [b':', board @ ..] => board.to_vec(),
+        _ => panic!("not a companion: {}", companion.escape_ascii()),
+    }
+}
+
+#[track_caller]
+fn check_companion(con: &mut Connection, key: &[u8]) {
+    let board = board_of(key);
+    let info = cmdv(con, &[b"RANK.INFO", board.as_slice()]).unwrap_or(Value::Nil);
+    assert!(info != Value::Nil, "{} is without its board", key.escape_ascii());
+    let keys = show(&field(&info, "keys"));
+    let shown = show(&Value::BulkString(key.to_vec()));
+    assert!(keys.contains(&shown), "{shown} is not among the companions {keys} of its board");
+}
+
+pub fn reply_to<A: AsRef<[u8]>>(con: &mut Connection, args: &[A]) -> String {
+    show_result(&cmdv(con, args))
+}
+
+/// One key as two servers must agree on it, down to the bytes of its DUMP where these do not depend
+/// on the server's random hash seed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stored {
+    kind: String,
+    expiry: String,
+    content: Vec<String>,
+    encoding: String,
+    dump: Option<String>,
+}
+
+/// The whole database.
+pub fn snapshot(con: &mut Connection) -> BTreeMap<String, Stored> {
+    let mut all = BTreeMap::new();
+    for key in all_keys(con) {
+        let kind = reply_to(con, &[b"TYPE", key.as_slice()]);
+        let (read, is_sorted): (&[&[u8]], bool) = match kind.as_str() {
+            "+zset" => (&[b"ZRANGE", &key, b"0", b"-1", b"WITHSCORES"], true),
+            "+hash" => (&[b"HGETALL", &key], false),
+            _ => (&[b"GET", &key], true),
+        };
+        let mut content: Vec<String> = match cmdv(con, read) {
+            Ok(Value::Array(flat)) => flat.chunks(2).map(|pair| format!("{:?}", pair.iter().map(show).collect::<Vec<_>>())).collect(),
+            other => vec![show_result(&other)],
+        };
+        if !is_sorted {
+            content.sort();
+        }
+        let encoding = reply_to(con, &[b"OBJECT".as_slice(), b"ENCODING", &key]);
+        let dump = (!encoding.contains("hashtable")).then(|| reply_to(con, &[b"DUMP", key.as_slice()]));
+        let expiry = reply_to(con, &[b"PEXPIRETIME", key.as_slice()]);
+        all.insert(key.escape_ascii().to_string(), Stored { kind, expiry, content, encoding, dump });
+    }
+    all
+}
+
+/// Compares whole databases; tells the keys that differ, not all of them.
+#[track_caller]
+pub fn assert_same_bytes(ours: &BTreeMap<String, Stored>, theirs: &BTreeMap<String, Stored>, who: &str) {
+    for key in ours.keys().chain(theirs.keys()) {
+        assert_eq!(ours.get(key), theirs.get(key), "{key} differs on {who}");
+    }
+}
+
+/// The same, but for encodings: a server that loads a file chooses them anew.
+#[track_caller]
+pub fn assert_same(ours: &BTreeMap<String, Stored>, theirs: &BTreeMap<String, Stored>, who: &str) {
+    let content = |stored: Option<&Stored>| stored.map(|it| (it.kind.clone(), it.expiry.clone(), it.content.clone()));
+    for key in ours.keys().chain(theirs.keys()) {
+        assert_eq!(content(ours.get(key)), content(theirs.get(key)), "{key} differs on {who}");
+    }
+}
