@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::rate::RateError;
+
 /// Client bytes as they may stand in an error: one line of printable ASCII, not too long.
 pub struct Shown(String);
 
@@ -88,6 +90,7 @@ pub enum Error {
         named: u64,
         got: usize,
     },
+    Rate(RateError),
     /// What the server itself answered to a call of ours.
     Server(String),
     Internal,
@@ -152,9 +155,16 @@ impl fmt::Display for Error {
                 write!(f, "ERR the board's {part} key holds another type of value: delete or rename it")
             }
             MemberCount { named, got } => write!(f, "ERR nummembers says {named} members, got {got}"),
+            Rate(error) => write!(f, "ERR {error}"),
             Server(text) => f.write_str(text),
             Internal => f.write_str("ERR internal error of redis-rank, see the server's log"),
         }
+    }
+}
+
+impl From<RateError> for Error {
+    fn from(error: RateError) -> Error {
+        Error::Rate(error)
     }
 }
 

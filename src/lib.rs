@@ -47,6 +47,9 @@ const COMMANDS: &[Command] = &[
     command!(docs::FORSCORE, command::forscore),
     command!(docs::PERCENTILE, command::percentile),
     command!(docs::SCOREAT, command::scoreat),
+    command!(docs::CHECK, command::check),
+    command!(docs::PEEK, command::peek),
+    command!(docs::RESET, command::reset),
 ];
 
 fn init(context: &Context, args: &[RedisString]) -> Status {

@@ -6,6 +6,7 @@ mod groups;
 mod lists;
 mod member;
 mod options;
+mod rate;
 mod rows;
 mod score;
 mod write;
@@ -14,6 +15,7 @@ pub use board::{alter, clear, create, info, rotate};
 pub use groups::{query, stats};
 pub use lists::{around, byscore, page, range, topn};
 pub use member::{among, get, percentile, score};
+pub use rate::{check, peek, reset};
 pub use score::{count, forscore, scoreat};
 pub use write::{add, incr, multiset, rem, trim};
 

@@ -1,11 +1,13 @@
 //! What `COMMAND DOCS`, `COMMAND INFO` and redis-cli's hints know of each command.
 
 mod board;
+mod rate;
 mod read;
 mod syntax;
 mod write;
 
 pub use board::*;
+pub use rate::*;
 pub use read::*;
 pub use syntax::{Arg, ArgType};
 pub use write::*;

@@ -7,6 +7,7 @@ mod context;
 mod hash;
 mod info;
 mod key;
+mod limiter;
 mod register;
 mod reply;
 mod text;
@@ -14,6 +15,7 @@ mod zset;
 
 pub use context::Call;
 pub use key::{Key, KeyType};
+pub use limiter::Limiter;
 pub use register::{run, start, Command};
 pub use reply::Reply;
 pub use text::{Arg, Args, Text};
