@@ -2,4 +2,7 @@
 
 mod support;
 
+mod rate;
+mod rate_effects;
+mod rate_keys;
 mod smoke;

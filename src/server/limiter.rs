@@ -16,8 +16,8 @@ use super::text::Text;
 use crate::error::{Error, Result};
 use crate::rate::{self, Append, Entry, Fields, HashWrite, Log, RateError};
 
-/// How many stale entries are held at once while a log is cleared of them.
-const CHUNK: usize = 128;
+/// So many stale entries are removed one by one; for more, one call of the core is cheaper.
+const FEW: usize = 16;
 
 pub struct Limiter {
     ctx: Ctx,
@@ -66,26 +66,39 @@ impl Limiter {
         // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the element.
         unsafe { api!(RedisModule_ZsetAdd)(key.raw(), append.micros as f64, element.raw(), ptr::null_mut()) };
         self.replicate_add(append.micros, &element);
-        if let Some(through) = append.drop_through {
-            drop_through(key, through);
-            self.replicate_drop(through);
-        }
-        let expires = self.expire_no_earlier(key, append.expire_at_ms);
-
-        self.ctx.signal_modified(&self.name);
+        self.signal();
         self.announce(EventClass::SortedSet, c"zadd");
-        if append.drop_through.is_some() {
-            self.announce(EventClass::SortedSet, c"zremrangebyscore");
+        if let Some(through) = append.drop_through {
+            self.drop_through(through);
         }
-        if expires {
-            self.announce(EventClass::Generic, c"expire");
+        self.expire_no_earlier(append.expire_at_ms);
+    }
+
+    fn drop_through(&mut self, micros: i64) {
+        let Some(key) = &self.key else { return };
+        match few_entries_through(key, micros) {
+            Some(stale) => {
+                for element in &stale {
+                    // SAFETY: the key is a sorted set, opened for writing.
+                    unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), ptr::null_mut()) };
+                }
+                self.replicate_drop(micros);
+                self.announce(EventClass::SortedSet, c"zremrangebyscore");
+            }
+            None => {
+                // The call changes the key behind the handle.
+                self.key = None;
+                // Should the server refuse, the entries stay: they count for nothing, and the next call drops them.
+                let _ = self.ctx.zremrangebyscore_through(&self.name, micros);
+                self.key = Key::open(self.ctx, &self.name, Access::Write);
+            }
         }
     }
 
     pub fn write(&mut self, write: &HashWrite) {
         let Some(key) = &self.key else { return };
         if write.replace {
-            self.unlink_key(key);
+            self.unlink(key);
         }
         let fields: SmallVec<[(Text, Text); 2]> =
             write.fields.iter().map(|(name, value)| (Text::new(name), Text::new(value))).collect();
@@ -99,16 +112,9 @@ impl Limiter {
             args.extend([name.raw(), value.raw()]);
         }
         self.ctx.replicate(c"HSET", &mut args);
-        let expires = self.expire_no_earlier(key, write.expire_at_ms);
-
-        self.ctx.signal_modified(&self.name);
-        if write.replace {
-            self.announce(EventClass::Generic, c"del");
-        }
+        self.signal();
         self.announce(EventClass::Hash, c"hset");
-        if expires {
-            self.announce(EventClass::Generic, c"expire");
-        }
+        self.expire_no_earlier(write.expire_at_ms);
     }
 
     /// Whether there was a limiter; an error if there is something else.
@@ -119,31 +125,32 @@ impl Limiter {
             Some((key, _)) => rate::recognise_log(&mut LogKey { key })?,
         }
         let Some(key) = &self.key else { return Ok(false) };
-        self.unlink_key(key);
-        self.ctx.signal_modified(&self.name);
-        self.announce(EventClass::Generic, c"del");
+        self.unlink(key);
+        self.signal();
         Ok(true)
     }
 
-    fn unlink_key(&self, key: &Key) {
+    fn unlink(&self, key: &Key) {
         // SAFETY: the key is open for writing; the handle stays good, for a key that is empty now.
         unsafe { api!(RedisModule_UnlinkKey)(key.raw()) };
         self.ctx.replicate(c"UNLINK", &mut [self.name.raw()]);
+        self.announce(EventClass::Generic, c"del");
     }
 
-    /// Whether the expiry moved: a later one stays, since another window set it.
-    fn expire_no_earlier(&self, key: &Key, at_ms: i64) -> bool {
-        // SAFETY: the key is open for writing, and not empty.
+    /// A later expiry stays: another window set it.
+    fn expire_no_earlier(&self, at_ms: i64) {
+        let Some(key) = &self.key else { return };
+        // SAFETY: the key is open for writing, and not empty; `l` takes a long long.
         unsafe {
             // Negative for none.
             if api!(RedisModule_GetAbsExpire)(key.raw()) >= at_ms {
-                return false;
+                return;
             }
             api!(RedisModule_SetAbsExpire)(key.raw(), at_ms);
             let (name, at) = (self.name.raw(), at_ms as c_longlong);
             api!(RedisModule_Replicate)(self.ctx.raw(), c"PEXPIREAT".as_ptr(), c"sl".as_ptr(), name, at);
         }
-        true
+        self.announce(EventClass::Generic, c"expire");
     }
 
     fn replicate_add(&self, micros: i64, element: &Text) {
@@ -169,32 +176,30 @@ impl Limiter {
         }
     }
 
+    /// For `WATCH`. After the write: to the server, a signal for an expired key that is still absent is no change.
+    fn signal(&self) {
+        self.ctx.signal_modified(&self.name);
+    }
+
     fn announce(&self, class: EventClass, event: &CStr) {
         self.ctx.notify(class, event, &self.name);
     }
 }
 
-/// Removes the entries up to and including a time. In chunks: a sorted set must not change under an iterator.
-fn drop_through(key: &Key, micros: i64) {
-    loop {
-        let mut stale: SmallVec<[Text; 4]> = SmallVec::new();
-        // SAFETY: the key is an open sorted set, which nothing changes while the iterator lives; elements are ours.
-        unsafe {
-            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, micros as f64, 0, 0);
-            while stale.len() < CHUNK && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
-                stale.extend(Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key.raw(), ptr::null_mut())));
-                api!(RedisModule_ZsetRangeNext)(key.raw());
-            }
-            api!(RedisModule_ZsetRangeStop)(key.raw());
+/// The entries up to and including a time, `None` if there are more than a few. They are removed later: a sorted set must
+/// not change under an iterator.
+fn few_entries_through(key: &Key, micros: i64) -> Option<SmallVec<[Text; FEW]>> {
+    let mut entries = SmallVec::new();
+    // SAFETY: the key is an open sorted set, which nothing changes while the iterator lives; elements are ours.
+    unsafe {
+        api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, micros as f64, 0, 0);
+        while entries.len() <= FEW && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
+            entries.extend(Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key.raw(), ptr::null_mut())));
+            api!(RedisModule_ZsetRangeNext)(key.raw());
         }
-        for element in &stale {
-            // SAFETY: the key is a sorted set, opened for writing.
-            unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), ptr::null_mut()) };
-        }
-        if stale.len() < CHUNK {
-            return;
-        }
+        api!(RedisModule_ZsetRangeStop)(key.raw());
     }
+    (entries.len() <= FEW).then_some(entries)
 }
 
 /// A sorted set, open at least for reading.
