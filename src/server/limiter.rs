@@ -176,7 +176,7 @@ impl Limiter {
         }
     }
 
-    /// For `WATCH`. After the write: to the server, a signal for an expired key that is still absent is no change.
+    /// For `WATCH` and client-side caches; after the write, as the core does it.
     fn signal(&self) {
         self.ctx.signal_modified(&self.name);
     }
