@@ -39,6 +39,10 @@ pub fn check_rows(rows: u64) -> Result<()> {
     Ok(())
 }
 
+pub fn rate_max_log() -> u64 {
+    RATE_MAX_LOG.get().max(0).unsigned_abs()
+}
+
 /// What is wrong with the module's load arguments, which the server does not check.
 pub fn load_problem(args: &[&[u8]]) -> Option<String> {
     let mut words = args.iter();

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::rate::RateError;
+
 /// Client bytes as they may stand in an error: one line of printable ASCII, not too long.
 pub struct Shown(String);
 
@@ -94,6 +96,7 @@ pub enum Error {
         named: u64,
         got: usize,
     },
+    Rate(RateError),
     /// What the server itself answered to a call of ours.
     Server(String),
     Internal,
@@ -161,9 +164,16 @@ impl fmt::Display for Error {
             BadAttributes(member) => write!(f, "ERR the attributes of '{member}' are not a JSON object"),
             NotText { what, got } => write!(f, "ERR {what} takes UTF-8 text, got {got}"),
             MemberCount { named, got } => write!(f, "ERR nummembers says {named} members, got {got}"),
+            Rate(error) => write!(f, "ERR {error}"),
             Server(text) => f.write_str(text),
             Internal => f.write_str("ERR internal error of redis-rank, see the server's log"),
         }
+    }
+}
+
+impl From<RateError> for Error {
+    fn from(error: RateError) -> Error {
+        Error::Rate(error)
     }
 }
 

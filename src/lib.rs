@@ -52,6 +52,9 @@ const COMMANDS: &[Command] = &[
     command!(docs::SETDATA, command::setdata),
     command!(docs::GETDATA, command::getdata),
     command!(docs::DELDATA, command::deldata),
+    command!(docs::CHECK, command::check),
+    command!(docs::PEEK, command::peek),
+    command!(docs::RESET, command::reset),
 ];
 
 fn init(context: &Context, args: &[RedisString]) -> Status {

@@ -2,12 +2,14 @@
 
 mod attributes;
 mod board;
+mod rate;
 mod read;
 mod syntax;
 mod write;
 
 pub use attributes::*;
 pub use board::*;
+pub use rate::*;
 pub use read::*;
 pub use syntax::{Arg, ArgType};
 pub use write::*;

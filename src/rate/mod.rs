@@ -29,4 +29,4 @@ pub use hash::{check_hash, recognise_hash, Fields, HashWrite};
 pub use log::{Entry, Log};
 pub use request::{Algorithm, Request};
 pub use sliding::{check_log, recognise_log, Append};
-pub use verdict::{Mode, Verdict};
+pub use verdict::Mode;

@@ -200,6 +200,22 @@ impl Ctx {
         Ok(self.by_index(c"ZREMRANGEBYRANK", c"!sll", key, first, last)?.count())
     }
 
+    /// Up to and including a score.
+    pub fn zremrangebyscore_through(self, key: &Text, score: i64) -> Result<u64> {
+        // SAFETY: the strings are alive during the call; `l` takes a long long.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                c"ZREMRANGEBYSCORE".as_ptr(),
+                c"!scl".as_ptr(),
+                key.raw(),
+                c"-inf".as_ptr(),
+                score as c_longlong,
+            )
+        })?;
+        Ok(reply.count())
+    }
+
     fn by_index(self, command: &CStr, format: &CStr, key: &Text, first: u64, last: u64) -> Result<CallReply> {
         // SAFETY: the strings are alive during the call; `l` takes a long long.
         CallReply::checked(unsafe {

@@ -8,6 +8,7 @@ mod hash;
 mod info;
 mod keeper;
 mod key;
+mod limiter;
 mod propagation;
 mod register;
 mod reply;
@@ -16,6 +17,7 @@ mod zset;
 
 pub use context::Call;
 pub use key::{Key, KeyType};
+pub use limiter::Limiter;
 pub use register::{run, start, Command};
 pub use reply::Reply;
 pub use text::{Arg, Args, Text};

@@ -33,6 +33,11 @@ impl Reply {
         unsafe { api!(RedisModule_ReplyWithLongLong)(self.ctx.raw(), value) };
     }
 
+    pub fn integers(&self, values: &[i64]) {
+        self.array(values.len() as u64);
+        values.iter().for_each(|value| self.integer(*value));
+    }
+
     pub fn count(&self, value: u64) {
         self.integer(i64::try_from(value).unwrap_or(i64::MAX));
     }
