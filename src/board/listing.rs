@@ -18,24 +18,25 @@ struct Counter {
     kind: Kind,
     position: u64,
     rank: u64,
-    values: Option<Tuple>,
+    /// Of the last row; empty before the first.
+    values: Tuple,
 }
 
 impl Counter {
     fn next(&mut self, values: &[Value]) -> u64 {
         self.position += 1;
-        let new_group = match &self.values {
-            None => false,
-            Some(last) => last.as_slice() != values,
-        };
-        match self.kind {
-            Kind::Ordinal => self.rank = self.position,
-            Kind::Competition if new_group => self.rank = self.position,
-            Kind::Dense if new_group => self.rank += 1,
-            _ => {}
+        if self.values.as_slice() != values {
+            match self.kind {
+                _ if self.values.is_empty() => {}
+                Kind::Competition => self.rank = self.position,
+                Kind::Dense => self.rank += 1,
+                Kind::Ordinal => {}
+            }
+            self.values.clear();
+            self.values.extend_from_slice(values);
         }
-        if new_group || self.values.is_none() {
-            self.values = Some(values.into());
+        if self.kind == Kind::Ordinal {
+            self.rank = self.position;
         }
         self.rank
     }
@@ -52,9 +53,14 @@ impl<S: Store> Board<S> {
         if self.rows_from(first, count) == 0 {
             return Ok(());
         }
-        let mut counter = Counter { kind, position: first, rank: self.rank_at(first, kind)?, values: None };
+        let mut counter = Counter { kind, position: first, rank: self.rank_at(first, kind)?, values: Tuple::new() };
         self.check_rows_decode(first, count)?;
+        let plain = self.schema.layout.is_plain();
         self.elements(first, count, self.direction(), &mut |element, score| {
+            if plain {
+                let values = [Value::Float(score + 0.0)];
+                return visit(Row { rank: counter.next(&values), member: element.as_ref(), values: &values });
+            }
             let decoded = self.decode(&element, score)?;
             let rank = counter.next(&decoded.values);
             visit(Row { rank, member: self.member_of(&element), values: &decoded.values })
@@ -73,7 +79,7 @@ impl<S: Store> Board<S> {
         if self.rows_from(first, count) == 0 {
             return Ok(());
         }
-        let mut counter = Counter { kind, position: first, rank: self.rank_at(first, kind)?, values: None };
+        let mut counter = Counter { kind, position: first, rank: self.rank_at(first, kind)?, values: Tuple::new() };
         self.check_rows_decode(first, count)?;
         let mut names: Vec<S::Name> = Vec::new();
         let mut last: Option<(u64, Tuple)> = None;

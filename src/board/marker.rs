@@ -34,6 +34,8 @@ pub struct Marker<N> {
     pub element: N,
     /// Where it stands among the elements at -inf: first, but for odd names on sorted sets with attributes.
     pub index: u64,
+    /// How many markers there are: a union of two boards has two. They stand side by side, and the first one counts.
+    pub count: u64,
     pub id: Id,
     /// `None` on a sorted set that has attributes only.
     pub schema: Option<Rc<Schema>>,
@@ -48,21 +50,23 @@ impl<N: AsRef<[u8]>> Marker<N> {
     /// Looks for the marker; costs next to nothing on a sorted set that has none.
     pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
         let mut found = None;
-        let mut index = 0;
+        let (mut index, mut count) = (0, 0);
         store.walk_lowest(&mut |element: N| {
             let name = element.as_ref();
             if name.starts_with(MARKER_START) {
-                found = Some(element);
-                return false;
+                count += 1;
+                found.get_or_insert(element);
+                return true;
             }
-            index += 1;
             // Names at -inf that sort before the marker's are possible on sorted sets with attributes.
-            name < MARKER_START
+            let before = name < MARKER_START;
+            index += u64::from(before);
+            before
         });
-        found.map(|element| Marker::read(element, index)).transpose()
+        found.map(|element| Marker::read(element, index, count)).transpose()
     }
 
-    fn read(element: N, index: u64) -> Result<Marker<N>> {
+    fn read(element: N, index: u64, count: u64) -> Result<Marker<N>> {
         let text = element.as_ref().get(MARKER_START.len()..).unwrap_or_default();
         let mut parts = text.splitn(3, |byte| *byte == b' ');
         let version = parts.next().unwrap_or_default();
@@ -73,7 +77,7 @@ impl<N: AsRef<[u8]>> Marker<N> {
         let id = id.filter(|id| id.iter().all(u8::is_ascii_hexdigit));
         let id = id.ok_or_else(|| Error::BadMarker(Shown::new(text)))?;
         let schema = parts.next().map(intern).transpose()?;
-        Ok(Marker { element, index, id, schema })
+        Ok(Marker { element, index, count, id, schema })
     }
 
     /// The marker's text, as a person reads it.

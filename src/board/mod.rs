@@ -34,6 +34,7 @@ pub use value::{Tuple, Value};
 pub use write::{Leavers, Outcome, WriteRules};
 
 use crate::error::{Error, Result, Shown};
+use marker::MARKER_START;
 
 pub struct Board<S: Store> {
     pub store: S,
@@ -90,12 +91,15 @@ impl<S: Store> Board<S> {
     }
 
     pub fn members(&self) -> u64 {
-        self.store.card().saturating_sub(u64::from(self.marker.is_some()))
+        self.store.card().saturating_sub(self.markers())
+    }
+
+    fn markers(&self) -> u64 {
+        self.marker.as_ref().map_or(0, |marker| marker.count)
     }
 
     fn is_marker(&self, element: &S::Name, score: f64) -> bool {
-        score == f64::NEG_INFINITY
-            && self.marker.as_ref().is_some_and(|marker| marker.element.as_ref() == element.as_ref())
+        score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START)
     }
 
     fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
@@ -157,7 +161,7 @@ impl<S: Store> Board<S> {
     /// An index of the sorted set for one that counts members only, from the lowest on.
     fn store_index(&self, ascending: u64) -> u64 {
         match &self.marker {
-            Some(marker) if ascending >= marker.index => ascending + 1,
+            Some(marker) if ascending >= marker.index => ascending + marker.count,
             _ => ascending,
         }
     }
@@ -173,7 +177,7 @@ impl<S: Store> Board<S> {
     pub fn position(&self, element: &S::Name) -> Result<Option<u64>> {
         let Some(index) = self.store.index(element)? else { return Ok(None) };
         let ascending = match &self.marker {
-            Some(marker) if index > marker.index => index - 1,
+            Some(marker) if index > marker.index => index.saturating_sub(marker.count),
             _ => index,
         };
         Ok(Some(match self.order {

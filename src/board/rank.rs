@@ -47,7 +47,7 @@ impl Edge {
 
 /// Most ties on the score alone are few: so many elements are looked at before positions are bisected.
 /// Tests have small boards, and must bisect too.
-const NEARBY: u64 = if cfg!(test) { 2 } else { 16 };
+const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 
 impl<S: Store> Board<S> {
     pub fn default_kind(&self) -> Kind {
@@ -115,14 +115,13 @@ impl<S: Store> Board<S> {
         } else {
             self.index_of(edge, own)?
         };
-        let marker_below = self.marker.is_some() && (edge.place.score > f64::NEG_INFINITY || edge.after);
-        Ok(index.saturating_sub(u64::from(marker_below)))
+        let marker_below = edge.place.score > f64::NEG_INFINITY || edge.after;
+        Ok(index.saturating_sub(if marker_below { self.markers() } else { 0 }))
     }
 
     fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
         let score = edge.place.score;
         // From the side of the score's group where the edge of a well-placed member is.
-        let outer = self.store.count_below(score, edge.after)?;
         let direction = if edge.after { Direction::Down } else { Direction::Up };
         let mut steps = 0;
         let mut reached = true;
@@ -135,13 +134,12 @@ impl<S: Store> Board<S> {
             reached
         });
         if reached {
+            let outer = self.store.count_below(score, edge.after)?;
             return Ok(if edge.after { outer.saturating_sub(steps) } else { outer + steps });
         }
-        let inner = self.store.count_below(score, !edge.after)?;
-        let (low, high) = (outer.min(inner), outer.max(inner));
         match own {
-            Some(found) => self.gallop(edge, self.store.index(&found.element)?.unwrap_or(low), low, high),
-            None => self.bisect(edge, low, high),
+            Some(found) => self.gallop(edge, self.store.index(&found.element)?.unwrap_or(0)),
+            None => self.bisect(edge, self.store.count_below(score, false)?, self.store.count_below(score, true)?),
         }
     }
 
@@ -149,25 +147,23 @@ impl<S: Store> Board<S> {
         Ok(self.store.at(index)?.is_some_and(|(element, score)| edge.is_above(element.as_ref(), score)))
     }
 
-    /// The edge's index between `low` and `high`, searched from an index near it in steps that double.
-    fn gallop(&self, edge: &Edge, from: u64, mut low: u64, mut high: u64) -> Result<u64> {
+    /// The edge's index, searched in steps that double from a member of its group on.
+    fn gallop(&self, edge: &Edge, own: u64) -> Result<u64> {
         let mut step = 1;
-        if self.index_is_below(from, edge)? {
-            low = from + 1;
-            while low + step < high && self.index_is_below(low + step, edge)? {
-                low += step + 1;
+        if edge.after {
+            let mut low = own + 1;
+            while self.index_is_below(low + step - 1, edge)? {
+                low += step;
                 step *= 2;
             }
-            high = high.min(low + step);
-        } else {
-            high = from;
-            while high > low + step && !self.index_is_below(high - step, edge)? {
-                high -= step;
-                step *= 2;
-            }
-            low = low.max(high.saturating_sub(step));
+            return self.bisect(edge, low, low + step - 1);
         }
-        self.bisect(edge, low, high)
+        let mut high = own;
+        while high > 0 && !self.index_is_below(high.saturating_sub(step), edge)? {
+            high = high.saturating_sub(step);
+            step *= 2;
+        }
+        self.bisect(edge, high.saturating_sub(step), high)
     }
 
     fn bisect(&self, edge: &Edge, mut low: u64, mut high: u64) -> Result<u64> {
@@ -211,7 +207,7 @@ impl<S: Store> Board<S> {
         let next = self.store.next_score(score, direction);
         if next == Some(f64::NEG_INFINITY)
             && self.marker.is_some()
-            && self.store.count_below(f64::NEG_INFINITY, true)? < 2
+            && self.store.count_below(f64::NEG_INFINITY, true)? <= self.markers()
         {
             return Ok(None);
         }

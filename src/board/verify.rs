@@ -1,6 +1,5 @@
 //! Companions compared with the sorted set, and mended, a step at a time.
 
-use super::marker::MARKER_START;
 use super::store::{Companion, Part, Store};
 use super::Board;
 use crate::error::Result;
@@ -119,18 +118,31 @@ impl<S: Store> Board<S> {
 
     fn verify_element(&mut self, element: &S::Name, score: f64, repair: bool, report: &mut Report) -> Result<()> {
         if self.is_marker(element, score) {
-            return Ok(());
+            return self.verify_marker(element, repair, report);
         }
         report.checked += 1;
-        let stray_marker = score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START);
         let infinite = self.schema.explicit && score.is_infinite();
-        if stray_marker || infinite || self.decode(element, score).is_err() {
+        if infinite || self.decode(element, score).is_err() {
             report.undecodable += 1;
             report.example(element.as_ref());
             return Ok(());
         }
         if self.schema.layout.spills() {
             self.verify_entry_of(element, score, repair, report)?;
+        }
+        Ok(())
+    }
+
+    /// A union of two boards has two markers, of which one counts.
+    fn verify_marker(&mut self, element: &S::Name, repair: bool, report: &mut Report) -> Result<()> {
+        if self.marker.as_ref().is_some_and(|marker| marker.element.as_ref() == element.as_ref()) {
+            return Ok(());
+        }
+        report.undecodable += 1;
+        report.example(element.as_ref());
+        if repair {
+            self.store.remove(element);
+            report.repaired += 1;
         }
         Ok(())
     }

@@ -268,9 +268,9 @@ impl<S: Store> Board<S> {
             Order::Descending => (0, count - 1),
             Order::Ascending => (keep, members - 1),
         };
-        match self.marker.as_ref().map(|marker| marker.index) {
-            Some(marker) if first < marker && marker <= last => {
-                self.store.remove_range(marker + 1, last + 1)?;
+        match self.marker.as_ref().map(|marker| (marker.index, marker.count)) {
+            Some((marker, count)) if first < marker && marker <= last => {
+                self.store.remove_range(marker + count, last + count)?;
                 self.store.remove_range(first, marker - 1)?;
             }
             _ => self.store.remove_range(self.store_index(first), self.store_index(last))?,
@@ -332,7 +332,7 @@ impl<S: Store> Board<S> {
         if schema.layout.is_plain() {
             let lowest = self.store.count_below(f64::NEG_INFINITY, true)?;
             let highest = self.store.card() - self.store.count_below(f64::INFINITY, false)?;
-            let infinite = lowest.saturating_sub(u64::from(self.marker.is_some())) + highest;
+            let infinite = lowest.saturating_sub(self.markers()) + highest;
             return if infinite > 0 { Err(Error::InfiniteScores) } else { Ok(()) };
         }
         if !adopt {

@@ -125,23 +125,6 @@ impl Ctx {
         Ok(reply.integer().map(i64::unsigned_abs))
     }
 
-    /// ZCOUNT from the lowest score up to `max`, which is in the notation of that command.
-    pub fn zcount_to(self, key: &Text, max: &str) -> Result<u64> {
-        // SAFETY: strings and buffer are alive during the call.
-        let reply = CallReply::checked(unsafe {
-            api!(RedisModule_Call)(
-                self.raw(),
-                c"ZCOUNT".as_ptr(),
-                c"scb".as_ptr(),
-                key.raw(),
-                c"-inf".as_ptr(),
-                max.as_ptr(),
-                max.len(),
-            )
-        })?;
-        Ok(reply.count())
-    }
-
     /// How many of the keys exist. In a cluster an error while their slot is moving and one of them is not here.
     pub fn exists(self, keys: &[&Text]) -> Result<u64> {
         let mut args: Vec<*mut RedisModuleString> = keys.iter().map(|key| key.raw()).collect();

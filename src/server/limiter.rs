@@ -24,12 +24,14 @@ pub struct Limiter {
     name: Text,
     /// `None` for a key that does not exist and is not opened for writing.
     key: Option<Key>,
+    /// Set by the first change: somebody listens to what is propagated.
+    heard: bool,
 }
 
 impl Limiter {
     pub fn open(ctx: Ctx, name: Text, access: Access) -> Limiter {
         let key = Key::open(ctx, &name, access);
-        Limiter { ctx, name, key }
+        Limiter { ctx, name, key, heard: true }
     }
 
     /// `None` if there is no key.
@@ -61,6 +63,7 @@ impl Limiter {
 
     /// Adds before it drops: a key that vanished in between would lose its expiry, here and on the replicas.
     pub fn append(&mut self, append: &Append) {
+        self.heard = !self.ctx.changed_unheard();
         let Some(key) = &self.key else { return };
         let element = Text::new(&append.element);
         // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the element.
@@ -96,6 +99,7 @@ impl Limiter {
     }
 
     pub fn write(&mut self, write: &HashWrite) {
+        self.heard = !self.ctx.changed_unheard();
         let Some(key) = &self.key else { return };
         if write.replace {
             self.unlink(key);
@@ -111,7 +115,9 @@ impl Limiter {
             unsafe { api!(RedisModule_HashSet)(key.raw(), flags, name.raw(), value.raw(), end) };
             args.extend([name.raw(), value.raw()]);
         }
-        self.ctx.replicate(c"HSET", &mut args);
+        if self.heard {
+            self.ctx.replicate(c"HSET", &mut args);
+        }
         self.signal();
         self.announce(EventClass::Hash, c"hset");
         self.expire_no_earlier(write.expire_at_ms);
@@ -124,6 +130,7 @@ impl Limiter {
             Some((key, KeyType::Hash)) => rate::recognise_hash(&mut HashKey { key })?,
             Some((key, _)) => rate::recognise_log(&mut LogKey { key })?,
         }
+        self.heard = !self.ctx.changed_unheard();
         let Some(key) = &self.key else { return Ok(false) };
         self.unlink(key);
         self.signal();
@@ -133,7 +140,9 @@ impl Limiter {
     fn unlink(&self, key: &Key) {
         // SAFETY: the key is open for writing; the handle stays good, for a key that is empty now.
         unsafe { api!(RedisModule_UnlinkKey)(key.raw()) };
-        self.ctx.replicate(c"UNLINK", &mut [self.name.raw()]);
+        if self.heard {
+            self.ctx.replicate(c"UNLINK", &mut [self.name.raw()]);
+        }
         self.announce(EventClass::Generic, c"del");
     }
 
@@ -147,13 +156,18 @@ impl Limiter {
                 return;
             }
             api!(RedisModule_SetAbsExpire)(key.raw(), at_ms);
-            let (name, at) = (self.name.raw(), at_ms as c_longlong);
-            api!(RedisModule_Replicate)(self.ctx.raw(), c"PEXPIREAT".as_ptr(), c"sl".as_ptr(), name, at);
+            if self.heard {
+                let (name, at) = (self.name.raw(), at_ms as c_longlong);
+                api!(RedisModule_Replicate)(self.ctx.raw(), c"PEXPIREAT".as_ptr(), c"sl".as_ptr(), name, at);
+            }
         }
         self.announce(EventClass::Generic, c"expire");
     }
 
     fn replicate_add(&self, micros: i64, element: &Text) {
+        if !self.heard {
+            return;
+        }
         let (name, score) = (self.name.raw(), micros as c_longlong);
         // SAFETY: the strings are alive; `l` takes a long long.
         unsafe {
@@ -162,6 +176,9 @@ impl Limiter {
     }
 
     fn replicate_drop(&self, through: i64) {
+        if !self.heard {
+            return;
+        }
         let (name, through) = (self.name.raw(), through as c_longlong);
         // SAFETY: the strings are alive; `l` takes a long long.
         unsafe {

@@ -284,20 +284,21 @@ impl Store for ZSet {
         self.ctx.zrank(&self.name, element)
     }
 
+    /// By the element at the edge and its ZRANK: a ZCOUNT would parse two bounds and walk the skiplist four times.
     fn count_below(&self, score: f64, inclusive: bool) -> Result<u64> {
-        if score == f64::NEG_INFINITY && !inclusive || !self.exists() {
-            return Ok(0);
-        }
-        if score == f64::INFINITY && inclusive {
-            return Ok(self.card());
-        }
-        let mut number = FloatText::new();
-        let mut bound: SmallVec<[u8; 32]> = SmallVec::new();
-        if !inclusive {
-            bound.push(b'(');
-        }
-        bound.extend_from_slice(number.print(score).as_bytes());
-        self.ctx.zcount_to(&self.name, std::str::from_utf8(&bound).unwrap_or_default())
+        let (range, direction) = if inclusive {
+            ((f64::NEG_INFINITY, score), Direction::Down)
+        } else {
+            ((score, f64::INFINITY), Direction::Up)
+        };
+        let mut edge = None;
+        self.iterate(range, direction, &mut |key| {
+            // SAFETY: the iterator stands on an element.
+            edge = unsafe { current(key) };
+            Ok::<bool, Error>(false)
+        })?;
+        let Some((element, _)) = edge else { return Ok(if inclusive { 0 } else { self.card() }) };
+        Ok(self.index(&element)?.unwrap_or(0) + u64::from(inclusive))
     }
 
     fn at(&self, index: u64) -> Result<Option<(Text, f64)>> {

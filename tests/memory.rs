@@ -1,0 +1,96 @@
+//! No leak: used_memory returns to its base after very many writes and deletes of every kind.
+
+use crate::flood::Flood;
+use crate::support::*;
+use crate::workload::{Workload, SCHEMAS};
+
+/// Commands of a round; `RANK_MEMORY_ROUND` makes it a million.
+const ROUND: usize = 30_000;
+
+/// What may stay: tables that keep their size, the allocator's own; far less than a leaked byte for each command.
+const SLACK: i64 = 150_000;
+
+fn used(server: &Server) -> i64 {
+    server.info("used_memory").parse().expect("bytes")
+}
+
+fn settled(server: &Server) -> i64 {
+    let mut con = server.connect();
+    expect(&mut con, "FLUSHALL", "+OK");
+    // The keeper forgets boards in rounds of its own, and UNLINK frees in the background.
+    let mut before = i64::MAX;
+    wait_until(|| {
+        let idle = server.info("lazyfree_pending_objects") == "0";
+        let now = used(server);
+        let is_settled = idle && (now - before).abs() < 2_000;
+        before = now;
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        is_settled
+    });
+    before
+}
+
+fn words(line: &str) -> Vec<Vec<u8>> {
+    line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
+}
+
+/// One kind of write and delete after the other, then all of them at random.
+fn round(server: &Server, count: usize) {
+    let mut flood = Flood::connect(server);
+    let mut send = |line: &str| assert!(flood.send(&words(line)), "the server is gone");
+    for (name, schema) in SCHEMAS {
+        send(&format!("RANK.CREATE {name} {schema}"));
+        let fields = schema.matches("FIELD").count().max(1);
+        for at in 0..count / 60 {
+            let scores = format!("{} ", at % 40).repeat(fields);
+            for line in [
+                format!("RANK.ADD {name} {scores} member-{at}"),
+                format!("RANK.INCR {name} {} member-{at}", "1 ".repeat(fields)),
+                format!("RANK.SETDATA {name} member-{at} attribute value-{at}"),
+                format!("RANK.GET {name} member-{at} WITHDATA JSON"),
+                format!("RANK.ADD {name} nonsense member-{at}"),
+                format!("RANK.AROUND {name} member-{at} 3 FILL WITHDATA"),
+                format!("RANK.REM {name} member-{at}"),
+            ] {
+                send(&line);
+            }
+        }
+        send(&format!("RANK.CLEAR {name}"));
+    }
+    for at in 0..count / 20 {
+        // Many boards, many schemas, gone in several ways.
+        send(&format!("RANK.CREATE board-{at} FIELD field-{} INT FIELD b INT KEEP {}", at % 5000, 1 + at % 100));
+        send(&format!("RANK.ADD board-{at} 1 2 x"));
+        send(&format!("RANK.SETDATA board-{at} x k v"));
+        match at % 4 {
+            0 => send(&format!("DEL board-{at}")),
+            1 => send(&format!("RENAME board-{at} renamed")),
+            2 => send(&format!("RANK.ROTATE board-{at} archive-{at}")),
+            _ => send(&format!("SET board-{at} x")),
+        }
+    }
+    let mut workload = Workload::new(&mut server.connect(), 80, "");
+    for command in workload.create_boards() {
+        send(&command);
+    }
+    for _ in 0..count / 2 {
+        send(&workload.next_command());
+    }
+    assert!(flood.flush(), "the server is gone");
+}
+
+on_every_server! {
+    fn used_memory_returns_to_its_base(kind: Kind) {
+        let server = Server::builder(kind).config("hz 500").start();
+        let count = std::env::var("RANK_MEMORY_ROUND").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUND);
+        // What is made once (interned schemas, the server's own tables) is there after the first round.
+        round(&server, count);
+        let base = settled(&server);
+        round(&server, count);
+        let (once, peak) = (settled(&server), server.info("used_memory_peak"));
+        round(&server, count);
+        let twice = settled(&server);
+        println!("{count} commands: base {base}, then {once}, then {twice}; peak {peak}");
+        assert!(once - base < SLACK && twice - once < SLACK, "base {base}, then {once}, then {twice}");
+    }
+}

@@ -1,0 +1,119 @@
+//! `MODULE UNLOAD rank` and `MODULE LOAD` in place, under load: no crash, the same data, and really the new code.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::thread;
+
+use crate::script::script;
+use crate::support::*;
+use crate::workload::{check_boards, Workload};
+
+/// On 7.0 a module whose timer has not fired yet cannot go: an operator would try again.
+#[track_caller]
+fn unload(server: &Server) {
+    let mut answer = String::new();
+    wait_until(|| {
+        answer = reply(&mut server.connect(), "MODULE UNLOAD rank");
+        assert!(answer == "+OK" || answer.contains("holds timer"), "{answer}");
+        answer == "+OK"
+    });
+}
+
+/// A server that loads the module from a file of its own, which a test may replace.
+fn with_own_copy(kind: Kind) -> (Server, String) {
+    let server = Server::builder(kind).without_module().config("hz 100").config("notify-keyspace-events KEA").start();
+    let path = server.dir().join("rank.so");
+    fs::copy(module_path(), &path).expect("a copy of the module");
+    let path = path.to_str().expect("a UTF-8 path").to_string();
+    expect(&mut server.connect(), &format!("MODULE LOAD {path}"), "+OK");
+    (server, path)
+}
+
+on_every_server! {
+    fn unloading_and_loading_under_load_keeps_everything(kind: Kind) {
+        let (server, path) = with_own_copy(kind);
+        let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let workload = Workload::new(&mut server.connect(), 70, "");
+        for command in workload.create_boards() {
+            expect(&mut server.connect(), &command, "+OK");
+        }
+        let writers: Vec<_> = (0..3)
+            .map(|writer| {
+                let (mut con, stop, done) = (server.connect(), stop.clone(), done.clone());
+                let mut workload = Workload::new(&mut con, 70 + writer, "");
+                thread::spawn(move || {
+                    let mut unknown = 0_u64;
+                    while !stop.load(Ordering::Relaxed) {
+                        let command = workload.next_command();
+                        let answer = reply(&mut con, &command);
+                        assert!(!answer.starts_with("CLIENT") && !answer.contains("internal"), "{command}: {answer}");
+                        unknown += u64::from(answer.contains("unknown command"));
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                    unknown
+                })
+            })
+            .collect();
+        let go_on = |more| {
+            let goal = done.load(Ordering::Relaxed) + more;
+            wait_until(|| done.load(Ordering::Relaxed) >= goal);
+        };
+        for _ in 0..5 {
+            go_on(300);
+            unload(&server);
+            go_on(100);
+            expect(&mut server.connect(), &format!("MODULE LOAD {path}"), "+OK");
+        }
+        go_on(300);
+        stop.store(true, Ordering::Relaxed);
+        let unknown: u64 = writers.into_iter().map(|writer| writer.join().expect("no writer fails")).sum();
+        assert!(unknown > 0, "no call came while the module was away");
+        wait_until(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check_boards(&mut server.connect(), true))).is_ok());
+        // The keeper is back: what is deleted from now on, and what was while it was away, leaves nothing.
+        let mut con = server.connect();
+        script(&mut con, "FLUSHALL => +OK\n RANK.MULTISET b 1 2 x => 1\n RANK.MULTISET c 1 2 x => 1");
+        unload(&server);
+        expect(&mut con, "DEL b", "1");
+        expect(&mut con, &format!("MODULE LOAD {path}"), "+OK");
+        wait_until(|| reply(&mut con, "EXISTS rank:members:{b}") == "0");
+        script(&mut con, "RANK.SCORE c x => [1, 2]\n DEL c => 1");
+        wait_until(|| reply(&mut con, "DBSIZE") == "0");
+    }
+
+    fn a_newer_file_under_the_same_name_is_what_runs_after_a_reload(kind: Kind) {
+        let (server, path) = with_own_copy(kind);
+        let mut con = server.connect();
+        script(&mut con, "RANK.CREATE s FIELD a INT FIELD b INT => +OK\n RANK.ADD s 1 2 x => 1\n RANK.SETDATA s x k v => 1\n RANK.TOPN s 1 => [[1, \"x\", 1, 2]]");
+        let maps = format!("/proc/{}/maps", server.info("process_id"));
+        if !Path::new(&maps).exists() {
+            return;
+        }
+        let is_mapped = || fs::read_to_string(&maps).expect("the server's memory").contains(&path);
+        assert!(is_mapped());
+        unload(&server);
+        // As long as the old file is in memory, loading the same path gives the old code again.
+        assert!(!is_mapped(), "the module is unloaded, but its code stays: a newer file would not be used");
+        let newer = format!("{path}.new");
+        fs::copy(module_path(), &newer).expect("a copy");
+        fs::rename(&newer, &path).expect("the file can be replaced");
+        expect(&mut con, &format!("MODULE LOAD {path}"), "+OK");
+        script(&mut con, "RANK.SCORE s x => [1, 2]\n RANK.GETDATA s x => [\"k\", \"v\"]");
+    }
+
+    fn an_unload_right_behind_a_deletion_is_safe(kind: Kind) {
+        let (server, path) = with_own_copy(kind);
+        let mut con = server.connect();
+        for _ in 0..5 {
+            script(&mut con, "RANK.MULTISET b 1 2 x => 1\n MULTI => +OK\n DEL b => +QUEUED\n MODULE UNLOAD rank => +QUEUED");
+            let answer = reply(&mut con, "EXEC");
+            assert!(answer.starts_with("[1, "), "{answer}");
+            expect(&mut con, "PING", "+PONG");
+            if !server.has_module() {
+                expect(&mut con, &format!("MODULE LOAD {path}"), "+OK");
+            }
+            wait_until(|| reply(&mut con, "DBSIZE") == "0");
+        }
+    }
+}
