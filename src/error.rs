@@ -5,6 +5,7 @@ use std::fmt;
 use crate::rate::RateError;
 
 /// Client bytes as they may stand in an error: one line of printable ASCII, not too long.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Shown(String);
 
 const SHOWN_BYTES: usize = 64;
@@ -21,7 +22,7 @@ impl Shown {
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(if self.0.is_empty() { "''" } else { &self.0 })
     }
 }
 
@@ -59,6 +60,11 @@ pub enum Error {
         by: Shown,
     },
     ScoreCount {
+        fields: usize,
+        got: usize,
+    },
+    /// Scores alone, without a member.
+    Scores {
         fields: usize,
         got: usize,
     },
@@ -109,7 +115,7 @@ impl fmt::Display for Error {
             Arity => f.write_str("ERR wrong number of arguments"),
             WrongType => f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value"),
             TryAgain => f.write_str("TRYAGAIN the board and its companion keys are being moved to another node"),
-            UnknownOption(got) => write!(f, "ERR unknown option '{got}'"),
+            UnknownOption(Shown(got)) => write!(f, "ERR unknown option '{got}'"),
             OptionTwice(option) => write!(f, "ERR {option} is given twice"),
             OptionsConflict(a, b) => write!(f, "ERR {a} and {b} exclude each other"),
             OptionWithoutValue(option) => write!(f, "ERR {option} has no value"),
@@ -124,6 +130,8 @@ impl fmt::Display for Error {
             ScoreCount { fields, got } => {
                 write!(f, "ERR the board takes {fields} scores and a member each, got {got} arguments")
             }
+            Scores { fields: 1, got } => write!(f, "ERR the board takes 1 score, got {got}"),
+            Scores { fields, got } => write!(f, "ERR the board takes {fields} scores, got {got}"),
             Schema(what) => write!(f, "ERR {what}"),
             NoSchema => f.write_str("ERR the board has no schema: RANK.CREATE gives it one"),
             HasSchema => f.write_str("ERR ASC and DESC are for boards without a schema: this one has its own order"),

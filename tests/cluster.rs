@@ -109,7 +109,9 @@ fn reshard(cluster: &Cluster, slot: u16, mut between: impl FnMut(&[u8])) {
     expect(&mut target, &format!("CLUSTER SETSLOT {slot} IMPORTING {}", cluster.id(from)), "+OK");
     expect(&mut source, &format!("CLUSTER SETSLOT {slot} MIGRATING {}", cluster.id(to)), "+OK");
     loop {
-        let Ok(Value::Array(keys)) = cmd(&mut source, &format!("CLUSTER GETKEYSINSLOT {slot} 1")) else { panic!("no keys") };
+        let Ok(Value::Array(keys)) = cmd(&mut source, &format!("CLUSTER GETKEYSINSLOT {slot} 1")) else {
+            panic!("no keys")
+        };
         let Some(key) = keys.first().map(bytes) else { break };
         let port = to.port().to_string();
         let args: [&[u8]; 6] = [b"MIGRATE", b"127.0.0.1", port.as_bytes(), &key, b"0", b"5000"];

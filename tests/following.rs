@@ -22,14 +22,17 @@ fn companions(board: &str) -> [String; 2] {
 #[track_caller]
 fn whole(con: &mut Connection, board: &str, made: &str) {
     let [members, data] = companions(board);
-    script(con, &format!(
-        r#"
+    script(
+        con,
+        &format!(
+            r#"
         RANK.GETDATA {board} x => ["k", "{made}"]
         RANK.SCORE {board} x => [1, 2]
         EXISTS {members} {data} => 2
         RANK.VERIFY {board} => ["cursor", 0, "checked", 1, "undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]
     "#
-    ));
+        ),
+    );
 }
 
 fn keys(con: &mut Connection) -> Vec<String> {

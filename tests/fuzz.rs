@@ -16,33 +16,161 @@ const CALLS: u64 = 50_000;
 
 /// Keys that calls name: boards of all layouts, other types, limiters, names that are odd.
 const KEYS: &[&[u8]] = &[
-    b"plain", b"packed", b"spilled", b"late", b"wide", b"attributes", b"string", b"list", b"hash", b"set", b"stream", b"none", b"",
-    b"a}b", b"{}x", b"{t}a", b"{t}b", b"\x00\xff%s%n", b"limit", b"limit2", b"limit3", b"limit4",
-    b"rank:members:{spilled}", b"rank:data:{attributes}", b"rank:data:{late}", b"rank:members:{late}",
+    b"plain",
+    b"packed",
+    b"spilled",
+    b"late",
+    b"wide",
+    b"attributes",
+    b"string",
+    b"list",
+    b"hash",
+    b"set",
+    b"stream",
+    b"none",
+    b"",
+    b"a}b",
+    b"{}x",
+    b"{t}a",
+    b"{t}b",
+    b"\x00\xff%s%n",
+    b"limit",
+    b"limit2",
+    b"limit3",
+    b"limit4",
+    b"rank:members:{spilled}",
+    b"rank:data:{attributes}",
+    b"rank:data:{late}",
+    b"rank:members:{late}",
 ];
 
 /// Keys that no call names: they must stay as they are.
 const FOREIGN: &[&str] = &[
-    "SET foreign x", "HSET rank:data:{foreign} :x {}", "HSET rank:members::{foreign} a b", "ZADD {foreign}z 1 x", "RPUSH rank:other:{plain} x",
-    "HSET rank:data:plain :x {}", "SET rank:members:spilled x", "ZADD rank:data: 1 x", "HSET rank:data:{} a b", "HSET rank:members:: a b",
+    "SET foreign x",
+    "HSET rank:data:{foreign} :x {}",
+    "HSET rank:members::{foreign} a b",
+    "ZADD {foreign}z 1 x",
+    "RPUSH rank:other:{plain} x",
+    "HSET rank:data:plain :x {}",
+    "SET rank:members:spilled x",
+    "ZADD rank:data: 1 x",
+    "HSET rank:data:{} a b",
+    "HSET rank:members:: a b",
 ];
 
 const WORDS: &[&[u8]] = &[
-    b"NX", b"XX", b"SET", b"BEST", b"KEEP", b"CH", b"WITHRANK", b"AT", b"ASC", b"DESC", b"FIELD", b"FLOAT", b"INT", b"BITS", b"DIGITS", b"RANGE",
-    b"TIES", b"SHARED", b"FIRST", b"LAST", b"JOINED", b"MS", b"S", b"UPDATE", b"ADOPT", b"LIKE", b"NOKEEP", b"REPAIR", b"CURSOR", b"COUNT",
-    b"RETURN", b"COMPETITION", b"DENSE", b"ORDINAL", b"WITHDATA", b"JSON", b"LIMIT", b"FILL", b"SLIDING", b"FIXED", b"COUNTER", b"GCRA",
-    b"BURST", b"COST", b"NOW", b"100/1m", b"5/1s", b"3/1h", b"10/366d", b"1m", b"1ms",
+    b"NX",
+    b"XX",
+    b"SET",
+    b"BEST",
+    b"KEEP",
+    b"CH",
+    b"WITHRANK",
+    b"AT",
+    b"ASC",
+    b"DESC",
+    b"FIELD",
+    b"FLOAT",
+    b"INT",
+    b"BITS",
+    b"DIGITS",
+    b"RANGE",
+    b"TIES",
+    b"SHARED",
+    b"FIRST",
+    b"LAST",
+    b"JOINED",
+    b"MS",
+    b"S",
+    b"UPDATE",
+    b"ADOPT",
+    b"LIKE",
+    b"NOKEEP",
+    b"REPAIR",
+    b"CURSOR",
+    b"COUNT",
+    b"RETURN",
+    b"COMPETITION",
+    b"DENSE",
+    b"ORDINAL",
+    b"WITHDATA",
+    b"JSON",
+    b"LIMIT",
+    b"FILL",
+    b"SLIDING",
+    b"FIXED",
+    b"COUNTER",
+    b"GCRA",
+    b"BURST",
+    b"COST",
+    b"NOW",
+    b"100/1m",
+    b"5/1s",
+    b"3/1h",
+    b"10/366d",
+    b"1m",
+    b"1ms",
 ];
 
 const NUMBERS: &[&[u8]] = &[
-    b"0", b"1", b"2", b"3", b"5", b"10", b"60", b"-1", b"-5", b"007", b"1.5", b"-0", b"-0.0", b"1e3", b"1e308", b"-1e308", b"5e-324", b"1e400", b"inf",
-    b"-inf", b"+inf", b"nan", b"0x10", b"(5", b"(-inf", b"1023", b"1024", b"4503599627370497", b"9007199254740993", b"9223372036854775807",
-    b"-9223372036854775808", b"9223372036854775808", b"18446744073709551615", b"99999999999999999999999", b"1700000000000", b"62", b"63", b"+5", b"",
+    b"0",
+    b"1",
+    b"2",
+    b"3",
+    b"5",
+    b"10",
+    b"60",
+    b"-1",
+    b"-5",
+    b"007",
+    b"1.5",
+    b"-0",
+    b"-0.0",
+    b"1e3",
+    b"1e308",
+    b"-1e308",
+    b"5e-324",
+    b"1e400",
+    b"inf",
+    b"-inf",
+    b"+inf",
+    b"nan",
+    b"0x10",
+    b"(5",
+    b"(-inf",
+    b"1023",
+    b"1024",
+    b"4503599627370497",
+    b"9007199254740993",
+    b"9223372036854775807",
+    b"-9223372036854775808",
+    b"9223372036854775808",
+    b"18446744073709551615",
+    b"99999999999999999999999",
+    b"1700000000000",
+    b"62",
+    b"63",
+    b"+5",
+    b"",
 ];
 
 const MEMBERS: &[&[u8]] = &[
-    b"a", b"b", b"c", b"x", b"", b"\x00rank 1 0123456789abcdef FIELD a DESC INT", b"\x00rank ", b"\x00rank 9 ", b"\x00", b"\xff\xfe", b"%s%n%p",
-    b"a\r\nb", b"id", b":a", b"{\"k\":\"v\"}", b"\xf0\x9f\x98\x80",
+    b"a",
+    b"b",
+    b"c",
+    b"x",
+    b"",
+    b"\x00rank 1 0123456789abcdef FIELD a DESC INT",
+    b"\x00rank ",
+    b"\x00rank 9 ",
+    b"\x00",
+    b"\xff\xfe",
+    b"%s%n%p",
+    b"a\r\nb",
+    b"id",
+    b":a",
+    b"{\"k\":\"v\"}",
+    b"\xf0\x9f\x98\x80",
 ];
 
 struct Fuzzer {
@@ -75,7 +203,11 @@ impl Fuzzer {
         // Scores and members in turn now and then, so that calls succeed too.
         if self.dice.once_in(3) {
             for at in 0..count {
-                args.push(if at % 2 == 0 { self.dice.pick(&NUMBERS[..8]).to_vec() } else { self.dice.pick(MEMBERS).to_vec() });
+                args.push(if at % 2 == 0 {
+                    self.dice.pick(&NUMBERS[..8]).to_vec()
+                } else {
+                    self.dice.pick(MEMBERS).to_vec()
+                });
             }
         } else {
             args.extend((0..count).map(|_| self.word()));
@@ -88,8 +220,13 @@ impl Fuzzer {
 
     /// A core command that does what no command of the module would.
     fn tamper(&mut self) -> Vec<Vec<u8>> {
-        let board = self.dice.pick(&[&b"plain"[..], b"packed", b"spilled", b"late", b"wide", b"attributes", b"{t}a"]).to_vec();
-        let name = if board.contains(&b'}') { [b":", board.as_slice()].concat() } else { [b"{", board.as_slice(), b"}"].concat() };
+        let board =
+            self.dice.pick(&[&b"plain"[..], b"packed", b"spilled", b"late", b"wide", b"attributes", b"{t}a"]).to_vec();
+        let name = if board.contains(&b'}') {
+            [b":", board.as_slice()].concat()
+        } else {
+            [b"{", board.as_slice(), b"}"].concat()
+        };
         let part = self.dice.pick(&["members", "data"]);
         let companion = [format!("rank:{part}:").as_bytes(), &name].concat();
         let limiter = self.dice.pick(&[&b"limit"[..], b"limit2", b"limit3", b"limit4"]).to_vec();
@@ -121,16 +258,27 @@ impl Fuzzer {
         match self.dice.roll(6) {
             0 => b"id".to_vec(),
             1 => self.bytes(),
-            2 => self.dice.pick(&[&b"fixed:60000"[..], b"f60000", b"60000", b"counter", b"gcra", b"start", b"tat", b"debt"]).to_vec(),
+            2 => self
+                .dice
+                .pick(&[&b"fixed:60000"[..], b"f60000", b"60000", b"counter", b"gcra", b"start", b"tat", b"debt"])
+                .to_vec(),
             _ => [b":".as_slice(), self.dice.pick(MEMBERS)].concat(),
         }
     }
 
     fn marker(&mut self) -> Vec<u8> {
         let texts: &[&[u8]] = &[
-            b"1 0123456789abcdef FIELD a DESC INT", b"1 0123456789abcdef", b"1 0123456789abcdef ", b"1 xyz", b"2 0123456789abcdef FIELD a DESC INT", b"1",
-            b"1 0123456789abcdef FIELD a DESC DIGITS 18 FIELD b ASC DIGITS 18 TIES FIRST MS KEEP 3", b"1 0123456789abcdef FIELD a DESC BITS 63",
-            b"1 0123456789abcdef FIELD a DESC RANGE 5 5", b"1 0123456789abcdef KEEP 0", b"1 FEDCBA9876543210 FIELD a ASC FLOAT KEEP 18446744073709551615",
+            b"1 0123456789abcdef FIELD a DESC INT",
+            b"1 0123456789abcdef",
+            b"1 0123456789abcdef ",
+            b"1 xyz",
+            b"2 0123456789abcdef FIELD a DESC INT",
+            b"1",
+            b"1 0123456789abcdef FIELD a DESC DIGITS 18 FIELD b ASC DIGITS 18 TIES FIRST MS KEEP 3",
+            b"1 0123456789abcdef FIELD a DESC BITS 63",
+            b"1 0123456789abcdef FIELD a DESC RANGE 5 5",
+            b"1 0123456789abcdef KEEP 0",
+            b"1 FEDCBA9876543210 FIELD a ASC FLOAT KEEP 18446744073709551615",
         ];
         match self.dice.roll(3) {
             0 => self.bytes(),
@@ -148,10 +296,23 @@ impl Fuzzer {
 /// Makes every kind of key anew.
 fn set_up(con: &mut redis::Connection) {
     for command in [
-        "RANK.ADD plain 1 a 2 b 3 c", "RANK.CREATE packed FIELD a DIGITS 3 FIELD b DIGITS 3", "RANK.ADD packed 1 2 a 3 4 b",
-        "RANK.MULTISET spilled 1 2 a", "RANK.SETDATA spilled a k v", "RANK.CREATE late FIELD a INT FIELD b FLOAT TIES LAST KEEP 5",
-        "RANK.ADD late 1 2 a 3 4 b", "RANK.CREATE wide FIELD a BITS 31 FIELD b BITS 31", "RANK.ADD wide 1 2 a", "RANK.ADD attributes 1 a",
-        "RANK.SETDATA attributes a k v", "RANK.MULTISET {t}a 1 2 a", "SET string x", "RPUSH list x", "HSET hash a b", "SADD set x", "XADD stream * a b",
+        "RANK.ADD plain 1 a 2 b 3 c",
+        "RANK.CREATE packed FIELD a DIGITS 3 FIELD b DIGITS 3",
+        "RANK.ADD packed 1 2 a 3 4 b",
+        "RANK.MULTISET spilled 1 2 a",
+        "RANK.SETDATA spilled a k v",
+        "RANK.CREATE late FIELD a INT FIELD b FLOAT TIES LAST KEEP 5",
+        "RANK.ADD late 1 2 a 3 4 b",
+        "RANK.CREATE wide FIELD a BITS 31 FIELD b BITS 31",
+        "RANK.ADD wide 1 2 a",
+        "RANK.ADD attributes 1 a",
+        "RANK.SETDATA attributes a k v",
+        "RANK.MULTISET {t}a 1 2 a",
+        "SET string x",
+        "RPUSH list x",
+        "HSET hash a b",
+        "SADD set x",
+        "XADD stream * a b",
     ] {
         reply(con, command);
     }

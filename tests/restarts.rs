@@ -65,7 +65,10 @@ impl Load {
             for (board, _, _) in BOARDS {
                 let score = reply(con, &format!("RANK.SCORE {board} w{writer}"));
                 let data = reply(con, &format!("RANK.GETDATA {board} w{writer} round"));
-                assert!(number(&score) >= *round && number(&data) >= *round, "{board} w{writer}: {round} acknowledged, {score} {data} there");
+                assert!(
+                    number(&score) >= *round && number(&data) >= *round,
+                    "{board} w{writer}: {round} acknowledged, {score} {data} there"
+                );
             }
         }
         check_boards(con, false);
@@ -109,7 +112,9 @@ fn with_data(builder: Builder, seed: u64) -> Server {
     for _ in 0..700 {
         workload.step(&mut con);
     }
-    wait_until(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check_boards(&mut server.connect(), true))).is_ok());
+    wait_until(|| {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check_boards(&mut server.connect(), true))).is_ok()
+    });
     server
 }
 

@@ -53,7 +53,7 @@ on_every_server! {
 
             core(&mut con, &[b"ZREM", b"b", &all[3]]);
             mends(&mut con, "ZREM", [0, 0, 2, 0]);
-            core(&mut con, &[b"ZADD", b"b", b"9000", &[&9000i64.to_be_bytes().map(|byte| byte), &all[4][8..16], b"new"].concat()]);
+            core(&mut con, &[b"ZADD", b"b", b"9000", &[&all[4][..16], b"new"].concat()]);
             let found = verify(&mut con, b"b", false);
             assert_eq!(found[0] + found[1], 1, "an element that came by ZADD");
             core(&mut con, &[b"ZREMRANGEBYSCORE", b"b", b"9000", b"9000"]);
@@ -131,33 +131,32 @@ on_every_server! {
     }
 
     fn a_million_members_are_verified_and_repaired_in_short_steps(server: Server) {
-        const MEMBERS: usize = 1_000_000;
-        // Ten times what is promised: the machine that runs the tests is busy with other tests.
-        const MOST_MICROSECONDS: i64 = 100_000;
+        // Both kinds of server have the same code for it: one of them is asked for the whole million.
+        let members: usize = if server.kind() == Kind::Redis { 1_000_000 } else { 200_000 };
         let mut con = server.connect();
         expect(&mut con, "RANK.CREATE b FIELD a INT FIELD b INT", "+OK");
         let mut flood = Flood::connect(&server);
-        for chunk in 0..MEMBERS / 1000 {
-            let mut args: Vec<String> = vec!["ZADD".into(), "b".into()];
-            let mut command: Vec<Vec<u8>> = args.drain(..).map(String::into_bytes).collect();
+        for chunk in 0..members / 1000 {
+            let mut command = vec![b"ZADD".to_vec(), b"b".to_vec()];
             for member in chunk * 1000..(chunk + 1) * 1000 {
                 // As the module writes them: the score is the first field, the rest is in front of the member.
-                let second = (i64::try_from(member).expect("small") as u64 ^ (1 << 63)).to_be_bytes();
+                let field = (member as u64 ^ (1 << 63)).to_be_bytes();
                 command.push(member.to_string().into_bytes());
-                command.push([&(member as u64 ^ (1 << 63)).to_be_bytes()[..], &second, format!("m{member}").as_bytes()].concat());
+                command.push([&field[..], &field, format!("m{member}").as_bytes()].concat());
             }
             assert!(flood.send(&command));
         }
         assert!(flood.flush());
         // Its companion does not exist: a write says so, and names the way.
-        expect(&mut con, "RANK.COUNT b", &MEMBERS.to_string());
+        expect(&mut con, "RANK.COUNT b", &members.to_string());
         let answer = reply(&mut con, "RANK.ADD b 1 1 new");
         assert!(answer.contains("RANK.VERIFY"), "{answer}");
         script(&mut con, "CONFIG SET slowlog-log-slower-than 2000 => +OK\n CONFIG SET slowlog-max-len 100000 => +OK\n SLOWLOG RESET => +OK");
         let repaired = verify(&mut con, b"b", true);
-        assert_eq!(repaired[..], [0, MEMBERS as i64, 0, MEMBERS as i64]);
+        let all = i64::try_from(members).expect("a count");
+        assert_eq!(repaired, [0, all, 0, all]);
         assert_eq!(verify(&mut con, b"b", false), CLEAN);
-        script(&mut con, "RANK.ADD b 1 1 new => 1\n RANK.SCORE b m777777 => [777777, 777777]");
+        script(&mut con, "RANK.ADD b 1 1 new => 1\n RANK.SCORE b m177777 => [177777, 177777]");
         let Ok(Value::Array(slow)) = cmd(&mut con, "SLOWLOG GET -1") else { panic!("no slow log") };
         let mut times: Vec<i64> = slow
             .iter()
@@ -167,7 +166,17 @@ on_every_server! {
             })
             .collect();
         times.sort_unstable();
-        println!("of 2 x {} steps {} took more than 2 ms, the longest {:?} us", MEMBERS / 1000, times.len(), times.last());
-        assert!(times.last().copied().unwrap_or(0) < MOST_MICROSECONDS, "{times:?}");
+        let steps = usize::try_from(steps_of_verify(&server)).expect("a count");
+        println!("of {steps} steps {} took more than 2 ms, the longest {:?} us", times.len(), times.last());
+        // Promised are 10 ms. The machine that runs the tests is busy with other tests, so that any one step may wait.
+        let slow = times.iter().filter(|time| **time > 20_000).count();
+        assert!(slow <= steps / 100, "{slow} of {steps} steps took more than 20 ms: {:?}", times.last());
     }
+}
+
+/// How often `RANK.VERIFY` was called.
+fn steps_of_verify(server: &Server) -> u64 {
+    let calls = server.info("cmdstat_rank.verify");
+    let calls = calls.strip_prefix("calls=").and_then(|text| text.split(',').next());
+    calls.and_then(|text| text.parse().ok()).expect("calls=…")
 }

@@ -243,7 +243,9 @@ pub fn snapshot(con: &mut Connection) -> BTreeMap<String, Stored> {
             _ => (&[b"GET", &key], true),
         };
         let mut content: Vec<String> = match cmdv(con, read) {
-            Ok(Value::Array(flat)) => flat.chunks(2).map(|pair| format!("{:?}", pair.iter().map(show).collect::<Vec<_>>())).collect(),
+            Ok(Value::Array(flat)) => {
+                flat.chunks(2).map(|pair| format!("{:?}", pair.iter().map(show).collect::<Vec<_>>())).collect()
+            }
             other => vec![show_result(&other)],
         };
         if !is_sorted {

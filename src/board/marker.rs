@@ -1,8 +1,7 @@
 //! The element at -inf that carries a board's schema.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::schema::{Rules, Schema};
 use super::store::Store;
@@ -16,15 +15,16 @@ const ID_DIGITS: usize = 16;
 /// Boards come in few shapes; a client that makes many must not fill the memory.
 const MOST_INTERNED: usize = 4096;
 
-/// A schema and its text.
-type Interned = (Box<[u8]>, Rc<Schema>);
+/// Parsed schemas by their text, so that nothing can go stale: another schema is another text. Not thread-local, though
+/// only the main thread comes here: see `server::keeper`.
+static INTERNED: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
+static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::implicit()));
 
-thread_local! {
-    /// Parsed schemas by their text, so that nothing can go stale: another schema is another text.
-    static INTERNED: RefCell<HashMap<Box<[u8]>, Rc<Schema>>> = RefCell::default();
-    /// The schema that was read last: commands come in runs on one kind of board.
-    static LAST: RefCell<Option<Interned>> = const { RefCell::new(None) };
-    static IMPLICIT: Rc<Schema> = Rc::new(Schema::implicit());
+#[derive(Default)]
+struct Interned {
+    schemas: HashMap<Box<[u8]>, Arc<Schema>>,
+    /// The one that was read last: commands come in runs on one kind of board.
+    last: Option<(Box<[u8]>, Arc<Schema>)>,
 }
 
 /// The board's id: 16 hexadecimal digits.
@@ -38,12 +38,12 @@ pub struct Marker<N> {
     pub count: u64,
     pub id: Id,
     /// `None` on a sorted set that has attributes only.
-    pub schema: Option<Rc<Schema>>,
+    pub schema: Option<Arc<Schema>>,
 }
 
 /// The schema of a sorted set that has none of its own.
-pub fn implicit_schema() -> Rc<Schema> {
-    IMPLICIT.with(Rc::clone)
+pub fn implicit_schema() -> Arc<Schema> {
+    Arc::clone(&IMPLICIT)
 }
 
 impl<N: AsRef<[u8]>> Marker<N> {
@@ -98,29 +98,30 @@ pub fn marker_bytes(id: Id, rules: Option<&Rules>) -> Vec<u8> {
     bytes
 }
 
-fn intern(text: &[u8]) -> Result<Rc<Schema>> {
-    let last =
-        LAST.with_borrow(|last| last.as_ref().filter(|(known, _)| **known == *text).map(|(_, schema)| schema.clone()));
-    if let Some(schema) = last {
-        return Ok(schema);
+fn intern(text: &[u8]) -> Result<Arc<Schema>> {
+    let mut interned = INTERNED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, schema)) = &interned.last {
+        if **known == *text {
+            return Ok(Arc::clone(schema));
+        }
     }
-    let schema = look_up(text)?;
-    LAST.set(Some((text.into(), Rc::clone(&schema))));
+    let schema = interned.look_up(text)?;
+    interned.last = Some((text.into(), Arc::clone(&schema)));
     Ok(schema)
 }
 
-fn look_up(text: &[u8]) -> Result<Rc<Schema>> {
-    INTERNED.with_borrow_mut(|interned| {
-        if let Some(schema) = interned.get(text) {
-            return Ok(Rc::clone(schema));
+impl Interned {
+    fn look_up(&mut self, text: &[u8]) -> Result<Arc<Schema>> {
+        if let Some(schema) = self.schemas.get(text) {
+            return Ok(Arc::clone(schema));
         }
         let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').collect();
         let rules = Rules::parse(&words).map_err(|_| Error::BadMarker(Shown::new(text)))?;
-        let schema = Rc::new(Schema::new(rules));
-        if interned.len() >= MOST_INTERNED {
-            interned.clear();
+        let schema = Arc::new(Schema::new(rules));
+        if self.schemas.len() >= MOST_INTERNED {
+            self.schemas.clear();
         }
-        interned.insert(text.into(), Rc::clone(&schema));
+        self.schemas.insert(text.into(), Arc::clone(&schema));
         Ok(schema)
-    })
+    }
 }

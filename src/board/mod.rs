@@ -18,7 +18,7 @@ mod write;
 mod tests;
 
 use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -39,7 +39,7 @@ use marker::MARKER_START;
 pub struct Board<S: Store> {
     pub store: S,
     marker: Option<Marker<S::Name>>,
-    schema: Rc<Schema>,
+    schema: Arc<Schema>,
     order: Order,
     /// The `members` companion was seen to fit the sorted set, or there is none to need.
     members_fit: Cell<bool>,
@@ -59,14 +59,14 @@ impl<S: Store> Board<S> {
         Ok(Board { order: schema.order(), members_fit: Cell::new(!schema.layout.spills()), store, marker, schema })
     }
 
-    pub fn schema(&self) -> &Rc<Schema> {
+    pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
     /// Treats a missing board as if it had this schema.
     pub fn assume(&mut self, schema: Schema) {
         self.order = schema.order();
-        self.schema = Rc::new(schema);
+        self.schema = Arc::new(schema);
     }
 
     pub fn marker(&self) -> Option<&Marker<S::Name>> {

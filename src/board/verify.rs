@@ -196,12 +196,9 @@ impl<S: Store> Board<S> {
         let seen = entries.len();
         for (member, bytes) in entries {
             let there = match part {
-                Part::Members if self.schema.layout.spills() => {
-                    self.store.score(&self.store.name(&[bytes.as_slice(), &member].concat())).is_some()
-                }
+                Part::Members if self.schema.layout.spills() => self.has_element(&bytes, &member),
                 Part::Members => false,
-                // An entry that is itself missing was counted, and mended, in the stages before.
-                Part::Data => self.find(&self.store.name(&member)).is_ok_and(|found| found.is_some()),
+                Part::Data => self.may_be_on_board(&member, repair)?,
             };
             if there {
                 continue;
@@ -214,6 +211,25 @@ impl<S: Store> Board<S> {
             }
         }
         Ok((scan, seen))
+    }
+
+    fn has_element(&self, spill: &[u8], member: &[u8]) -> bool {
+        let element = self.store.name(&[spill, member].concat());
+        self.store.score(&element).is_some_and(|score| !self.is_marker(&element, score))
+    }
+
+    /// False only for a member that is certainly not there: attributes are not lost over a doubt.
+    fn may_be_on_board(&self, member: &[u8], repaired: bool) -> Result<bool> {
+        if !self.schema.layout.spills() {
+            return Ok(self.has_element(b"", member));
+        }
+        Ok(match self.store.entry(Part::Members, member)? {
+            Some(spill) if spill.as_ref().len() == self.schema.layout.spill_len() => {
+                self.has_element(spill.as_ref(), member)
+            }
+            // Entries were mended in the stage before, if they were.
+            _ => !repaired,
+        })
     }
 
     /// Whether the first of two elements stands before the second.

@@ -8,6 +8,13 @@ use crate::server::{Access, Arg, Call, Key, KeyType, Reply, Text};
 
 pub fn create(call: &Call) -> Result<()> {
     let mut args = call.args();
+    if call.asks_for_keys() {
+        call.tell_key(1);
+        if args.nth(1).is_some_and(|arg| arg.is("LIKE")) && args.next().is_some() {
+            call.tell_key(3);
+        }
+        return Ok(());
+    }
     let key = key(&mut args)?;
     let (rules, adopt) = if args.next_if("LIKE") {
         let other = value_of(&mut args, "LIKE")?.text();

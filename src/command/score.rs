@@ -4,6 +4,7 @@ use super::args::{bound, key, nothing_more, percentile, required};
 use super::open;
 use super::options;
 use crate::error::{Error, Result};
+use crate::number::parse_extended;
 use crate::server::{Access, Arg, Call, Reply};
 
 pub fn count(call: &Call) -> Result<()> {
@@ -31,8 +32,9 @@ pub fn forscore(call: &Call) -> Result<()> {
     let key = key(&mut args)?;
     let board = open(call, key, Access::Read)?;
     let fields = board.schema().fields().len();
-    if args.len() < fields {
-        return Err(Error::ScoreCount { fields, got: args.len() });
+    let scores = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
+    if args.len() < fields || scores > fields {
+        return Err(Error::Scores { fields, got: scores.max(args.len().min(fields)) });
     }
     let values = board.schema().parse_tuple(args.take_first(fields).map(Arg::bytes))?;
     let kind = options::kind(args)?.unwrap_or_else(|| board.default_kind());

@@ -10,7 +10,8 @@ pub const CREATE: Doc = Doc {
     summary: "Gives a board its schema: fields, ties, bound, update rule; or that of another board.",
     complexity: "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT.",
     since: "0.1.0",
-    flags: "write deny-oom",
+    // 7.0 takes the keys of a cluster's commands from positions, not specs: the handler tells where LIKE's is.
+    flags: "write deny-oom getkeys-api",
     categories: "write sortedset slow",
     keys: &[
         KeySpec { at: KeyAt::Index(1), usage: KeyUse::Update },

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::text::Quoted;
+use crate::error::Shown;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateError {
@@ -11,14 +11,14 @@ pub enum RateError {
         argument: &'static str,
         least: u64,
         most: u64,
-        got: Quoted,
+        got: Shown,
     },
     NoRule,
     LimitWithoutWindow {
         limit: u64,
     },
     Window {
-        got: Quoted,
+        got: Shown,
     },
     WindowTwice {
         window_ms: u64,
@@ -28,7 +28,7 @@ pub enum RateError {
         max_log: u64,
     },
     UnknownOption {
-        got: Quoted,
+        got: Shown,
     },
     OptionWithoutValue {
         option: &'static str,
@@ -43,8 +43,8 @@ pub enum RateError {
     NotAHashLimiter,
     /// A field of a limiter's hash that no limiter wrote.
     Field {
-        name: Quoted,
-        value: Quoted,
+        name: Shown,
+        value: Shown,
     },
     /// A total, or a time, that would not fit its integer.
     Overflow {
@@ -82,7 +82,7 @@ impl fmt::Display for RateError {
             }
             RateError::NotAHashLimiter => write!(out, "key holds a hash that is not a limiter"),
             RateError::Field { name, value } => {
-                write!(out, "key holds a hash that is not a limiter: field {name} is {value}")
+                write!(out, "key holds a hash that is not a limiter: field '{name}' is {value}")
             }
             RateError::Overflow { cost } => {
                 write!(out, "COST {cost} would overflow the limiter")

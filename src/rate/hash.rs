@@ -14,8 +14,9 @@ use super::fixed::Fixed;
 use super::gcra::Gcra;
 use super::request::{Algorithm, Request};
 use super::rule::Rule;
-use super::text::{push_number, Quoted, Text};
+use super::text::{push_number, Text};
 use super::verdict::{Mode, Standing, Tally, Verdict, Wait};
+use crate::error::Shown;
 
 const HEADER: &str = "rate";
 const HEADERS: [(&str, Algorithm); 3] =
@@ -160,8 +161,7 @@ fn read_windows<S: Window, H: Fields>(
     let mut windows: SmallVec<[Option<S>; 2]> = SmallVec::new();
     for (rule, (name, _)) in request.rules.iter().zip(fields) {
         windows.push(hash.read(name, |value| {
-            S::parse(value, *rule)
-                .ok_or_else(|| RateError::Field { name: Quoted::new(name), value: Quoted::new(value) })
+            S::parse(value, *rule).ok_or_else(|| RateError::Field { name: Shown::new(name), value: Shown::new(value) })
         })?);
     }
     if windows.iter().any(Option::is_none) && algorithm_of(hash)? != S::ALGORITHM {

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::clock::MAX_MICROS;
 use super::error::RateError;
 use super::rule::{parse_limit, parse_number, Rule};
-use super::text::Quoted;
+use crate::error::Shown;
 
 const MAX_COST: u64 = i64::MAX as u64;
 const MAX_NOW_MS: u64 = MAX_MICROS as u64 / 1_000;
@@ -64,7 +64,7 @@ fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Resu
     while let Some(word) = words.next_if(|word| Keyword::of(word).is_none()) {
         // After a rule, what does not even begin like a number is a misspelt option rather than a bad limit.
         if !rules.is_empty() && !begins_like_a_number(word) {
-            return Err(RateError::UnknownOption { got: Quoted::new(word) });
+            return Err(RateError::UnknownOption { got: Shown::new(word) });
         }
         rules.push(match split_at_slash(word) {
             Some((limit, window)) => Rule::parse(limit, (!window.is_empty()).then_some(window))?,
@@ -152,7 +152,7 @@ impl Options {
     fn parse<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Result<Options, RateError> {
         let mut options = Options::default();
         while let Some(word) = words.next() {
-            let keyword = Keyword::of(word).ok_or_else(|| RateError::UnknownOption { got: Quoted::new(word) })?;
+            let keyword = Keyword::of(word).ok_or_else(|| RateError::UnknownOption { got: Shown::new(word) })?;
             let mut value = |option| words.next().ok_or(RateError::OptionWithoutValue { option });
             match keyword {
                 Keyword::Algorithm(algorithm) => {

@@ -1,7 +1,8 @@
 //! One rule: so many units in such a window.
 
 use super::error::RateError;
-use super::text::{client_integer, Quoted};
+use super::text::client_integer;
+use crate::error::Shown;
 
 pub(super) const MAX_LIMIT: u64 = 1_000_000_000;
 const MAX_WINDOW_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
@@ -27,7 +28,7 @@ impl Rule {
     pub(super) fn parse(limit: &[u8], window: Option<&[u8]>) -> Result<Rule, RateError> {
         let limit = parse_limit("limit", limit)?;
         let window = window.ok_or(RateError::LimitWithoutWindow { limit })?;
-        let window_ms = window_millis(window).ok_or_else(|| RateError::Window { got: Quoted::new(window) })?;
+        let window_ms = window_millis(window).ok_or_else(|| RateError::Window { got: Shown::new(window) })?;
         Ok(Rule { limit, window_ms })
     }
 
@@ -59,12 +60,7 @@ pub(super) fn parse_limit(argument: &'static str, text: &[u8]) -> Result<u64, Ra
 }
 
 pub(super) fn parse_number(argument: &'static str, text: &[u8], least: u64, most: u64) -> Result<u64, RateError> {
-    client_integer(text, least..=most).ok_or_else(|| RateError::Number {
-        argument,
-        least,
-        most,
-        got: Quoted::new(text),
-    })
+    client_integer(text, least..=most).ok_or_else(|| RateError::Number { argument, least, most, got: Shown::new(text) })
 }
 
 fn window_millis(text: &[u8]) -> Option<u64> {

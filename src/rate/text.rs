@@ -1,5 +1,6 @@
 //! Numbers as limiters store them and as clients send them, and client bytes made fit for an error message.
 
+use crate::error::Shown;
 use std::fmt;
 use std::ops::{Deref, RangeInclusive};
 
@@ -53,7 +54,7 @@ impl Eq for Text {}
 
 impl fmt::Debug for Text {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}", Quoted::new(self))
+        write!(out, "{}", Shown::new(self))
     }
 }
 
@@ -140,38 +141,4 @@ pub(super) fn client_integer(text: &[u8], range: RangeInclusive<u64>) -> Option<
         _ => digits(text)?,
     };
     range.contains(&value).then_some(value)
-}
-
-/// Foreign bytes in an error message: one line of ASCII, not too long, in quotes unless it is a bare number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quoted(String);
-
-impl Quoted {
-    const MOST_CHARS: usize = 64;
-
-    pub(super) fn new(bytes: &[u8]) -> Quoted {
-        let mut shown = String::new();
-        for byte in bytes {
-            let piece = match byte {
-                b' '..=b'~' => char::from(*byte).to_string(),
-                other => format!("\\x{other:02x}"),
-            };
-            if shown.len() + piece.len() > Self::MOST_CHARS {
-                shown.push_str("...");
-                break;
-            }
-            shown.push_str(&piece);
-        }
-        let unsigned = bytes.strip_prefix(b"-").unwrap_or(bytes);
-        if unsigned.is_empty() || !unsigned.iter().all(u8::is_ascii_digit) {
-            shown = format!("'{shown}'");
-        }
-        Quoted(shown)
-    }
-}
-
-impl fmt::Display for Quoted {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
 }

@@ -37,6 +37,18 @@ impl<'a> Call<'a> {
         Call { ctx: Ctx { raw: ctx, command: true }, args }
     }
 
+    /// The server wants to know the command's keys, not to run it; only for commands with `getkeys-api`.
+    pub fn asks_for_keys(&self) -> bool {
+        // SAFETY: the context is alive.
+        unsafe { api!(RedisModule_IsKeysPositionRequest)(self.ctx.raw) != 0 }
+    }
+
+    /// Tells the position of a key, counted from the command's name.
+    pub fn tell_key(&self, position: c_int) {
+        // SAFETY: the context is that of a request for keys.
+        unsafe { api!(RedisModule_KeyAtPos)(self.ctx.raw, position) };
+    }
+
     /// The arguments behind the command's name.
     pub fn args(&self) -> Args<'a> {
         // SAFETY: the arguments live as long as the call.
@@ -92,6 +104,12 @@ impl Ctx {
     /// An AOF is written, or a child process is at work.
     pub fn persists_commands(self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_AOF | raw::REDISMODULE_CTX_FLAGS_ACTIVE_CHILD)
+    }
+
+    /// Before a failover: nothing may be propagated.
+    pub fn writes_are_paused(self) -> bool {
+        // SAFETY: takes nothing.
+        unsafe { api!(RedisModule_AvoidReplicaTraffic)() != 0 }
     }
 
     pub fn is_cluster(self) -> bool {

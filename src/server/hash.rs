@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use redis_module::raw::{self, RedisModuleString};
 use smallvec::SmallVec;
 
 use super::context::{Ctx, EventClass};
-use super::keeper::note_companions;
+use super::keeper::{note_companions, settle};
 use super::key::{Access, Key, KeyType};
 use super::text::Text;
 use crate::board::{Companion, Entry, Id, Part, ID_ENTRY, MEMBER_ENTRY};
@@ -31,14 +32,27 @@ pub struct Hash {
     last_entry: RefCell<Option<Text>>,
 }
 
-thread_local! {
-    static ID_NAME: Text = Text::new(ID_ENTRY);
+/// The name of the stamp, made once.
+static ID_NAME: AtomicPtr<RedisModuleString> = AtomicPtr::new(ptr::null_mut());
+
+fn id_name() -> Text {
+    let made = ID_NAME.load(Ordering::Relaxed);
+    if !made.is_null() {
+        // SAFETY: the reference that was kept below is never given up.
+        return unsafe { Text::share(made) };
+    }
+    let name = Text::new(ID_ENTRY);
+    ID_NAME.store(name.clone().into_raw(), Ordering::Relaxed);
+    name
 }
 
 impl Hash {
     pub fn open(ctx: Ctx, part: Part, board: &Text, access: Access) -> Result<Hash> {
         let name = Text::new(&part.key(board.bytes()).ok_or(Error::NoCompanionName)?);
         let access = if access == Access::Write { Access::Write } else { Access::Peek };
+        if access == Access::Write {
+            settle(ctx);
+        }
         let key = Key::open(ctx, &name, access);
         let exists = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
             KeyType::Empty => false,
@@ -64,7 +78,7 @@ impl Hash {
         if !self.exists() {
             return Companion::Absent;
         }
-        match ID_NAME.with(|id| self.get(id)) {
+        match self.get(&id_name()) {
             Some(stamp) if stamp.bytes() == id => Companion::Stamped(self.len().saturating_sub(1)),
             _ => Companion::Foreign,
         }
@@ -72,7 +86,7 @@ impl Hash {
 
     /// Whether it is a companion at all, whosever: somebody's own hash of that name has no stamp.
     pub fn stamp_state(&self) -> Companion {
-        let stamp = ID_NAME.with(|id| self.get(id));
+        let stamp = self.get(&id_name());
         let is_id =
             |stamp: &Text| stamp.bytes().len() == size_of::<Id>() && stamp.bytes().iter().all(u8::is_ascii_hexdigit);
         if stamp.as_ref().is_some_and(is_id) {
@@ -106,7 +120,7 @@ impl Hash {
 
     pub fn set_entry(&mut self, id: &Id, member: &[u8], bytes: &[u8]) {
         if !self.exists() {
-            self.set(ID_NAME.with(Text::clone), Text::new(id));
+            self.set(id_name(), Text::new(id));
             note_companions(self.ctx, &self.board);
         }
         let name = self.entry_name(member);

@@ -8,11 +8,11 @@
 //! It learns them from writes, and from a scan in small steps after a start or a promotion. What no event tells (`SET`
 //! over a board, say) a slow sweep over the table finds.
 
-use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent, RedisModuleString};
 
@@ -28,8 +28,12 @@ use crate::stats;
 
 /// Keys looked at by one step of the scan, some tenths of a millisecond.
 const SCANNED_AT_ONCE: u64 = 1000;
+/// In a cluster slots arrive, with companions no event tells of: a scan that ended starts again after so many ticks.
+const TICKS_BETWEEN_SCANS: u32 = 100;
 /// Boards looked at by one step of the sweep.
 const SWEPT_AT_ONCE: usize = 20;
+/// What every companion's key starts with.
+const COMPANION_START: &[u8] = b"rank:";
 
 /// A key of one of the server's databases.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,43 +43,60 @@ struct Place {
 }
 
 /// Where the scan for companions stands.
-struct Scan {
-    db: c_int,
-    cursor: u64,
+enum Scan {
+    At { db: c_int, cursor: u64 },
+    Waiting(u32),
 }
 
-#[derive(Default)]
+/// What happened to a board, to be dealt with once the command, or the whole transaction, is over.
+enum Event {
+    Gone(Place),
+    Renamed(Place, Place),
+}
+
 struct Keeper {
+    /// The boards that have companions, as far as is known.
     boards: HashSet<Place>,
-    /// The same boards, in the order the sweep takes them.
+    /// The same boards, in the order the sweep takes them, and some that are gone.
     sweep: VecDeque<Place>,
-    scan: Option<Scan>,
+    scan: Scan,
     serving: bool,
     /// The first half of a rename or move; the second event names the target.
     leaving: Option<Place>,
+    events: Vec<Event>,
+    job_is_scheduled: bool,
 }
 
-thread_local! {
-    /// All callbacks come on the server's main thread.
-    static KEEPER: RefCell<Keeper> = RefCell::default();
+/// Not thread-local, though only the main thread comes here: a thread-local with a destructor would keep the module's
+/// code in memory after `MODULE UNLOAD`, and a newer file of the same name would not be used.
+static KEEPER: LazyLock<Mutex<Keeper>> = LazyLock::new(|| {
+    Mutex::new(Keeper {
+        boards: HashSet::new(),
+        sweep: VecDeque::new(),
+        scan: Scan::At { db: 0, cursor: 0 },
+        serving: false,
+        leaving: None,
+        events: Vec::new(),
+        job_is_scheduled: false,
+    })
+});
+
+/// Never held while something is called that may come back here.
+fn keeper() -> MutexGuard<'static, Keeper> {
+    KEEPER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-enum Job {
-    Tend(Place),
-    Follow { from: Place, to: Place },
+impl Keeper {
+    fn note(&mut self, place: Place) {
+        if self.boards.insert(place.clone()) {
+            self.sweep.push_back(place);
+        }
+    }
 }
 
 /// Remembers that a board has companions.
 pub fn note_companions(ctx: Ctx, board: &Text) {
-    note(Place { db: ctx.db(), key: board.bytes().into() });
-}
-
-fn note(place: Place) {
-    KEEPER.with_borrow_mut(|keeper| {
-        if keeper.boards.insert(place.clone()) {
-            keeper.sweep.push_back(place);
-        }
-    });
+    keeper().note(Place { db: ctx.db(), key: board.bytes().into() });
 }
 
 /// Subscribes to what the keeper needs to hear of. Whether the server let it.
@@ -98,22 +119,32 @@ unsafe extern "C" fn on_key_event(
     event: *const c_char,
     key: *mut RedisModuleString,
 ) -> c_int {
-    if KEEPER.with_borrow(|keeper| keeper.boards.is_empty()) {
-        return raw::REDISMODULE_OK as c_int;
-    }
     // SAFETY: the server passes a live context, event name and key.
     let (ctx, event, key) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event), Text::share(key)) };
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        if let Some(job) = job_for(event.to_bytes(), || Place { db: ctx.db(), key: key.bytes().into() }) {
-            schedule(ctx, job);
+        if take_event(event.to_bytes(), key.bytes(), || ctx.db()) {
+            schedule(ctx);
         }
     }));
     raw::REDISMODULE_OK as c_int
 }
 
-fn job_for(event: &[u8], place: impl Fn() -> Place) -> Option<Job> {
-    KEEPER.with_borrow_mut(|keeper| match event {
-        b"del" | b"expired" | b"evicted" => Some(place()).filter(|gone| keeper.boards.contains(gone)).map(Job::Tend),
+/// Whether there is something to be done once the command is over.
+fn take_event(event: &[u8], key: &[u8], db: impl Fn() -> c_int) -> bool {
+    let mut keeper = keeper();
+    let arrives = matches!(event, b"restore" | b"rename_to" | b"move_to" | b"copy_to");
+    if arrives && key.starts_with(COMPANION_START) {
+        // A companion that came without its board's commands, from a backup or another node.
+        if let Some(board) = Part::board_of(key) {
+            keeper.note(Place { db: db(), key: board.into() });
+        }
+    }
+    if keeper.boards.is_empty() {
+        return false;
+    }
+    let place = || Place { db: db(), key: key.into() };
+    let happened = match event {
+        b"del" | b"expired" | b"evicted" => Some(place()).filter(|gone| keeper.boards.contains(gone)).map(Event::Gone),
         b"rename_from" | b"move_from" => {
             keeper.leaving = Some(place()).filter(|from| keeper.boards.contains(from));
             None
@@ -121,57 +152,98 @@ fn job_for(event: &[u8], place: impl Fn() -> Place) -> Option<Job> {
         b"rename_to" | b"move_to" => {
             let to = place();
             match keeper.leaving.take() {
-                Some(from) => Some(Job::Follow { from, to }),
-                None => Some(to).filter(|to| keeper.boards.contains(to)).map(Job::Tend),
+                Some(from) => {
+                    // It may be renamed again before anything is done about it.
+                    keeper.note(to.clone());
+                    Some(Event::Renamed(from, to))
+                }
+                None => Some(to).filter(|to| keeper.boards.contains(to)).map(Event::Gone),
             }
         }
         _ => None,
-    })
+    };
+    let Some(happened) = happened else { return false };
+    keeper.events.push(happened);
+    !std::mem::replace(&mut keeper.job_is_scheduled, true)
 }
 
-/// After the command, or the whole transaction: a handler must not write.
-fn schedule(ctx: Ctx, job: Job) {
-    let job: *mut c_void = Box::into_raw(Box::new(job)).cast();
-    // SAFETY: the job is owned by whoever runs or frees it, which happens once.
+/// A handler must not write: that is for after the command, or the whole transaction.
+fn schedule(ctx: Ctx) {
+    let nothing = std::ptr::null_mut();
+    // SAFETY: the context is that of a running handler; the job needs no data.
     unsafe {
         match raw::RedisModule_AddPostNotificationJob {
             Some(add) => {
-                if add(ctx.raw(), Some(run_job), job, Some(free_job)) != raw::REDISMODULE_OK as c_int {
+                if add(ctx.raw(), Some(run_job), nothing, None) != raw::REDISMODULE_OK as c_int {
                     // Loading, or a replica: its primary sees to it.
-                    free_job(job);
+                    let mut keeper = keeper();
+                    keeper.events.clear();
+                    keeper.job_is_scheduled = false;
                 }
             }
             None => {
-                api!(RedisModule_CreateTimer)(ctx.raw(), 0, Some(run_and_free_job), job);
+                api!(RedisModule_CreateTimer)(ctx.raw(), 0, Some(run_job), nothing);
             }
         }
     }
 }
 
-unsafe extern "C" fn run_job(ctx: *mut RedisModuleCtx, job: *mut c_void) {
-    // SAFETY: the server passes what `schedule` gave it, and a live context.
-    let (ctx, job) = unsafe { (Ctx::new(ctx), &*job.cast::<Job>()) };
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        if ctx.is_serving_primary() {
-            match job {
-                Job::Tend(place) => tend(ctx, place),
-                Job::Follow { from, to } => follow(ctx, from, to),
+unsafe extern "C" fn run_job(ctx: *mut RedisModuleCtx, _: *mut c_void) {
+    // SAFETY: the server passes a live context.
+    let ctx = unsafe { Ctx::new(ctx) };
+    keeper().job_is_scheduled = false;
+    let _ = catch_unwind(AssertUnwindSafe(|| settle(ctx)));
+}
+
+/// Deals with what happened to boards up to now. A command that is about to write a companion does so first: inside a
+/// transaction a board may have been renamed away and made anew under its old name.
+pub fn settle(ctx: Ctx) {
+    if keeper().events.is_empty() {
+        return;
+    }
+    if !ctx.is_serving_primary() {
+        keeper().events.clear();
+        return;
+    }
+    if ctx.writes_are_paused() {
+        // The server would end itself over a write now. The cron tries again.
+        return;
+    }
+    let db = ctx.db();
+    let events = std::mem::take(&mut keeper().events);
+    let journeys = journeys(events);
+    let moved: Vec<(&Place, &Place)> =
+        journeys.iter().filter_map(|(from, to)| to.as_ref().filter(|to| *to != from).map(|to| (from, to))).collect();
+    follow(ctx, &moved);
+    for (from, to) in &journeys {
+        tend(ctx, from);
+        if let Some(to) = to {
+            tend(ctx, to);
+        }
+    }
+    ctx.select(db);
+}
+
+/// From where to where each board went; to nowhere if it is gone.
+fn journeys(events: Vec<Event>) -> Vec<(Place, Option<Place>)> {
+    let mut journeys: Vec<(Place, Option<Place>)> = Vec::new();
+    let mut go = |from: &Place, to: Option<&Place>| {
+        let started = journeys.iter_mut().find(|(_, now)| now.as_ref() == Some(from));
+        match started {
+            Some((_, now)) => *now = to.cloned(),
+            None => journeys.push((from.clone(), to.cloned())),
+        }
+    };
+    for event in events {
+        match event {
+            Event::Gone(place) => go(&place, None),
+            Event::Renamed(from, to) => {
+                go(&to, None);
+                go(&from, Some(&to));
             }
         }
-    }));
-}
-
-unsafe extern "C" fn free_job(job: *mut c_void) {
-    // SAFETY: the box that `schedule` made, freed once.
-    drop(unsafe { Box::from_raw(job.cast::<Job>()) });
-}
-
-unsafe extern "C" fn run_and_free_job(ctx: *mut RedisModuleCtx, job: *mut c_void) {
-    // SAFETY: as both of them.
-    unsafe {
-        run_job(ctx, job);
-        free_job(job);
     }
+    journeys
 }
 
 /// The id of the board that is there now.
@@ -203,63 +275,78 @@ fn tend(ctx: Ctx, place: &Place) {
             }
         }
     }
-    KEEPER.with_borrow_mut(|keeper| {
-        if left {
-            return;
-        }
-        keeper.boards.remove(place);
-        keeper.sweep.retain(|other| other != place);
-    });
+    let mut keeper = keeper();
     if left {
-        note(place.clone());
+        keeper.note(place.clone());
+    } else {
+        keeper.boards.remove(place);
     }
 }
 
-/// Takes the companions of a board along to its new name.
-fn follow(ctx: Ctx, from: &Place, to: &Place) {
-    let (old, new) = (Text::new(&from.key), Text::new(&to.key));
-    let id = if ctx.select(to.db) { board_id(ctx, &new) } else { None };
-    if let Some(id) = id {
-        for part in Part::ALL {
-            if follow_part(ctx, part, &id, (from.db, &old), (to.db, &new)).unwrap_or(false) {
-                stats::FOLLOWED.add(1);
+/// A companion on its way.
+struct Moving {
+    db: c_int,
+    from: Text,
+    to_db: c_int,
+    to: Text,
+}
+
+/// Takes companions along to where their boards are now.
+fn follow(ctx: Ctx, moved: &[(&Place, &Place)]) {
+    let mut moving: Vec<Moving> = moved
+        .iter()
+        .flat_map(|(from, to)| Part::ALL.map(|part| companion_to_move(ctx, part, from, to)))
+        .flatten()
+        .collect();
+    if moved.len() > 1 {
+        // Boards may have changed places: out of each other's way first.
+        for companion in &mut moving {
+            let aside = Text::new(&[companion.from.bytes(), b"~"].concat());
+            ctx.select(companion.db);
+            if ctx.rename(&companion.from, &aside).is_ok() {
+                companion.from = aside;
             }
         }
     }
-    tend(ctx, from);
-    note(to.clone());
-    tend(ctx, to);
+    for companion in moving {
+        if companion.go(ctx).is_ok() {
+            stats::FOLLOWED.add(1);
+        }
+    }
 }
 
-fn follow_part(
-    ctx: Ctx,
-    part: Part,
-    id: &Id,
-    (old_db, old): (c_int, &Text),
-    (new_db, new): (c_int, &Text),
-) -> Result<bool> {
-    ctx.select(old_db);
-    let (Some(source), Some(target)) = (part.key(old.bytes()), part.key(new.bytes())) else { return Ok(false) };
-    let stamped = matches!(Hash::open(ctx, part, old, Access::Peek)?.state(id), Companion::Stamped(_));
-    if !stamped || board_id(ctx, old) == Some(*id) {
-        return Ok(false);
+/// The companion under the board's old name, if it is the board's.
+fn companion_to_move(ctx: Ctx, part: Part, from: &Place, to: &Place) -> Option<Moving> {
+    let (old, new) = (Text::new(&from.key), Text::new(&to.key));
+    let id = if ctx.select(to.db) { board_id(ctx, &new)? } else { return None };
+    let target = part.key(new.bytes())?;
+    ctx.select(from.db);
+    let hash = Hash::open(ctx, part, &old, Access::Peek).ok()?;
+    let ours = matches!(hash.state(&id), Companion::Stamped(_)) && board_id(ctx, &old) != Some(id);
+    ours.then(|| Moving { db: from.db, from: hash.name().clone(), to_db: to.db, to: Text::new(&target) })
+}
+
+impl Moving {
+    fn go(&self, ctx: Ctx) -> Result<()> {
+        ctx.select(self.db);
+        if self.db != self.to_db {
+            // MOVE keeps the name, and moves nothing onto a key that is there.
+            if self.from.bytes() != self.to.bytes() {
+                ctx.rename(&self.from, &self.to)?;
+            }
+            ctx.select(self.to_db);
+            ctx.write(c"UNLINK", &mut [self.to.raw()])?;
+            ctx.select(self.db);
+            let db = Text::new(self.to_db.to_string().as_bytes());
+            return ctx.write(c"MOVE", &mut [self.to.raw(), db.raw()]).map(drop);
+        }
+        ctx.rename(&self.from, &self.to)
     }
-    let (source, target) = (Text::new(&source), Text::new(&target));
-    if old_db == new_db {
-        ctx.rename(&source, &target)?;
-    } else {
-        ctx.select(new_db);
-        ctx.write(c"UNLINK", &mut [target.raw()])?;
-        ctx.select(old_db);
-        let db = Text::new(new_db.to_string().as_bytes());
-        ctx.write(c"MOVE", &mut [source.raw(), db.raw()])?;
-    }
-    Ok(true)
 }
 
 unsafe extern "C" fn on_swap(_: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
     // Every board may be in another database now: learn them anew.
-    KEEPER.with_borrow_mut(|keeper| keeper.serving = false);
+    keeper().serving = false;
 }
 
 unsafe extern "C" fn on_cron(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
@@ -268,16 +355,18 @@ unsafe extern "C" fn on_cron(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u
     let _ = catch_unwind(AssertUnwindSafe(|| {
         propagation::tick(ctx);
         let serving = ctx.is_serving_primary();
-        KEEPER.with_borrow_mut(|keeper| {
+        {
+            let mut keeper = keeper();
             if serving && !keeper.serving {
                 // Just started, or promoted: what was known is from another time.
                 keeper.boards.clear();
                 keeper.sweep.clear();
-                keeper.scan = Some(Scan { db: 0, cursor: 0 });
+                keeper.scan = Scan::At { db: 0, cursor: 0 };
             }
             keeper.serving = serving;
-        });
-        if serving {
+        }
+        if serving && !ctx.writes_are_paused() {
+            settle(ctx);
             scan_step(ctx);
             sweep_step(ctx);
         }
@@ -285,25 +374,39 @@ unsafe extern "C" fn on_cron(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u
 }
 
 fn scan_step(ctx: Ctx) {
-    let Some(scan) = KEEPER.with_borrow_mut(|keeper| keeper.scan.take()) else { return };
-    if !ctx.select(scan.db) {
-        return;
-    }
-    let Ok((cursor, keys)) = ctx.scan_keys(scan.cursor, "rank:*", SCANNED_AT_ONCE) else { return };
-    for key in keys {
-        if let Some(board) = Part::board_of(key.bytes()) {
-            tend(ctx, &Place { db: scan.db, key: board.into() });
+    let (db, cursor) = match &mut keeper().scan {
+        Scan::At { db, cursor } => (*db, *cursor),
+        Scan::Waiting(0) => (0, 0),
+        Scan::Waiting(ticks) => {
+            *ticks -= u32::from(ctx.is_cluster());
+            return;
         }
-    }
-    let next = if cursor == 0 { Scan { db: scan.db + 1, cursor: 0 } } else { Scan { cursor, ..scan } };
-    KEEPER.with_borrow_mut(|keeper| keeper.scan = Some(next));
+    };
+    let next = if ctx.select(db) {
+        let Ok((cursor, keys)) = ctx.scan_keys(cursor, "rank:*", SCANNED_AT_ONCE) else { return };
+        for key in keys {
+            if let Some(board) = Part::board_of(key.bytes()) {
+                tend(ctx, &Place { db, key: board.into() });
+            }
+        }
+        Scan::At { db: if cursor == 0 { db + 1 } else { db }, cursor }
+    } else {
+        Scan::Waiting(TICKS_BETWEEN_SCANS)
+    };
+    keeper().scan = next;
 }
 
 fn sweep_step(ctx: Ctx) {
-    let places: Vec<Place> = KEEPER.with_borrow_mut(|keeper| {
-        let count = keeper.sweep.len().min(SWEPT_AT_ONCE);
-        keeper.sweep.rotate_left(count);
-        keeper.sweep.iter().rev().take(count).cloned().collect()
-    });
-    places.iter().for_each(|place| tend(ctx, place));
+    for _ in 0..SWEPT_AT_ONCE {
+        let place = {
+            let mut keeper = keeper();
+            let Some(place) = keeper.sweep.pop_front() else { return };
+            if !keeper.boards.contains(&place) {
+                continue;
+            }
+            keeper.sweep.push_back(place.clone());
+            place
+        };
+        tend(ctx, &place);
+    }
 }

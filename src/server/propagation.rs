@@ -13,23 +13,21 @@
 //! command itself, which the server drops because nobody listens. Should all of the above be wrong one day, a replica
 //! would get the module's command instead of plain ones, not nothing.
 
-use std::cell::Cell;
 use std::os::raw::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent};
 
 use super::context::Ctx;
 
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-    /// Ticks of the cron until `INFO` is asked again.
-    static PATIENCE: Cell<u32> = const { Cell::new(0) };
-}
+static QUIET: AtomicBool = AtomicBool::new(false);
+/// Ticks of the cron until `INFO` is asked again.
+static PATIENCE: AtomicU32 = AtomicU32::new(0);
 
 const TICKS_BETWEEN_QUESTIONS: u32 = 10;
 
 pub fn nobody_listens() -> bool {
-    QUIET.get()
+    QUIET.load(Relaxed)
 }
 
 /// Whether the server let us hear of forks, roles and loading.
@@ -49,21 +47,22 @@ pub fn start(ctx: Ctx) -> bool {
 }
 
 unsafe extern "C" fn on_change(_: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
-    QUIET.set(false);
+    QUIET.store(false, Relaxed);
 }
 
 /// From the cron: asks again, now and then, whether anybody listens.
 pub fn tick(ctx: Ctx) {
-    if QUIET.get() {
+    if QUIET.load(Relaxed) {
         return;
     }
-    let patience = PATIENCE.get();
+    let patience = PATIENCE.load(Relaxed);
     if patience > 0 {
-        PATIENCE.set(patience - 1);
+        PATIENCE.store(patience - 1, Relaxed);
         return;
     }
-    PATIENCE.set(TICKS_BETWEEN_QUESTIONS);
-    QUIET.set(ctx.is_serving_primary() && !ctx.is_cluster() && !ctx.persists_commands() && has_no_replication(ctx));
+    PATIENCE.store(TICKS_BETWEEN_QUESTIONS, Relaxed);
+    let quiet = ctx.is_serving_primary() && !ctx.is_cluster() && !ctx.persists_commands() && has_no_replication(ctx);
+    QUIET.store(quiet, Relaxed);
 }
 
 fn has_no_replication(ctx: Ctx) -> bool {

@@ -110,6 +110,11 @@ impl Text {
         self.raw
     }
 
+    /// The reference passes to the caller.
+    pub fn into_raw(self) -> *mut RedisModuleString {
+        std::mem::ManuallyDrop::new(self).raw
+    }
+
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: we hold a reference, and nothing writes to the string.
         unsafe { bytes_of(self.raw) }

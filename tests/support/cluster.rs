@@ -28,7 +28,8 @@ pub struct Client {
 
 fn node(kind: Kind, change: fn(Builder) -> Builder) -> Server {
     for _ in 0..10 {
-        let bus = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port();
+        let bus =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port();
         let builder = Server::builder(kind)
             .tcp()
             .config("cluster-enabled yes")
@@ -185,7 +186,10 @@ impl Client {
                 if !asking {
                     self.at = at;
                 }
-            } else if answer.starts_with("TRYAGAIN") || answer.starts_with("CLUSTERDOWN") || answer.starts_with("CLIENT") {
+            } else if answer.starts_with("TRYAGAIN")
+                || answer.starts_with("CLUSTERDOWN")
+                || answer.starts_with("CLIENT")
+            {
                 self.tried_again += 1;
                 at = self.at;
                 if answer.starts_with("CLIENT") {
