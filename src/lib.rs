@@ -70,12 +70,22 @@ fn init(context: &Context, args: &[RedisString]) -> Status {
     }
 }
 
+/// Refuses to go while the server holds a job of ours, which it would run without its code.
+fn deinit(_: &Context) -> Status {
+    if server::may_stop() {
+        Status::Ok
+    } else {
+        Status::Err
+    }
+}
+
 redis_module! {
     name: "rank",
     version: version(),
     allocator: (Allocator, Allocator),
     data_types: [],
     init: init,
+    deinit: deinit,
     configurations: [
         i64: [
             [config::MAX_ROWS.name, &config::MAX_ROWS.value, config::MAX_ROWS.default,

@@ -36,7 +36,8 @@ fn core(con: &mut Connection, args: &[&[u8]]) {
 fn mends(con: &mut Connection, damage: &str, found: Found) {
     assert_eq!(verify(con, b"b", false), found, "{damage}");
     let repaired = verify(con, b"b", true);
-    assert_eq!(repaired[..3], found[..3], "{damage}");
+    // A wrong entry is one that is missing, and one that belongs to nobody until it is mended.
+    assert_eq!(repaired[..2], found[..2], "{damage}");
     assert!(repaired[3] > 0 || found[0] > 0, "{damage}: nothing repaired");
     assert_eq!(verify(con, b"b", false)[1..], CLEAN[1..], "{damage}: still there after the repair");
 }

@@ -163,15 +163,19 @@ impl<S: Store> Board<S> {
         if !repair {
             return Ok(());
         }
-        // A second element of the same member, made by a core command: the better one stays.
         if let Some(other) = entry.map(|entry| self.store.name(&[entry.as_ref(), &member].concat())) {
-            if let Some(other_score) = self.store.score(&other) {
-                if self.is_better((other.as_ref(), other_score), (element.as_ref(), score)) {
+            match self.store.score(&other) {
+                // A second element of the same member, made by a core command: the better one stays.
+                Some(other_score) if self.is_better((other.as_ref(), other_score), (element.as_ref(), score)) => {
                     self.store.remove(element);
                     report.repaired += 1;
                     return Ok(());
                 }
-                self.store.remove(&other);
+                Some(_) => {
+                    self.store.remove(&other);
+                }
+                // The entry that is overwritten here would have been found without an element later.
+                None => report.orphaned += 1,
             }
         }
         let own = own.to_vec();
@@ -227,6 +231,8 @@ impl<S: Store> Board<S> {
             Some(spill) if spill.as_ref().len() == self.schema.layout.spill_len() => {
                 self.has_element(spill.as_ref(), member)
             }
+            // Where there are as many entries as members, who has none is no member.
+            None if self.check_members()? => false,
             // Entries were mended in the stage before, if they were.
             _ => !repaired,
         })

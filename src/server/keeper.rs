@@ -99,6 +99,11 @@ pub fn note_companions(ctx: Ctx, board: &Text) {
     keeper().note(Place { db: ctx.db(), key: board.bytes().into() });
 }
 
+/// Whether no job of the keeper's is waiting in the server.
+pub fn may_stop() -> bool {
+    !keeper().job_is_scheduled
+}
+
 /// Subscribes to what the keeper needs to hear of. Whether the server let it.
 pub fn start(ctx: Ctx) -> bool {
     let classes = raw::REDISMODULE_NOTIFY_GENERIC | raw::REDISMODULE_NOTIFY_EXPIRED | raw::REDISMODULE_NOTIFY_EVICTED;

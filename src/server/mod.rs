@@ -16,6 +16,7 @@ mod text;
 mod zset;
 
 pub use context::Call;
+pub use keeper::may_stop;
 pub use key::{Key, KeyType};
 pub use limiter::Limiter;
 pub use register::{run, start, Command};
