@@ -365,6 +365,10 @@ on_every_server! {
             }
         }
         assert!(!server.log().contains("internal error"), "a handler panicked: see the log");
+        // Enough of them get past the arguments to be worth it.
+        let count = |field| server.info(field).parse::<u64>().expect("a count");
+        let (all, wrong) = (count("rank_calls"), count("rank_errors"));
+        assert!((all - wrong) * 10 > all, "{wrong} of {all} calls were errors");
         expect(&mut con, "PING", "+PONG");
     }
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-
 use crate::support::*;
 use crate::workload::{assert_same, check_boards, snapshot, Workload};
 

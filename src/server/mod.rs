@@ -13,6 +13,7 @@ mod propagation;
 mod register;
 mod reply;
 mod text;
+mod walk;
 mod zset;
 
 pub use context::Call;

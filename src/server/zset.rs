@@ -12,15 +12,11 @@ use super::hash::Hash;
 pub use super::key::Access;
 use super::key::{Key, KeyType};
 use super::text::Text;
+use super::walk::current;
 use crate::board::{Companion, Direction, Entry, Id, Only, Part, Put, Store};
 use crate::error::{Error, Result};
 use crate::number::FloatText;
 use crate::stats;
-
-/// How far from an end, or inside a group of equal scores, stepping is cheaper than a call that jumps.
-const NEAR: u64 = 64;
-/// Elements fetched by one call where stepping cannot start.
-const CHUNK: u64 = 1000;
 
 enum Change {
     Put(f64, Text),
@@ -70,106 +66,21 @@ impl ZSet {
         self.present
     }
 
+    pub(super) fn ctx(&self) -> Ctx {
+        self.ctx
+    }
+
+    pub(super) fn key_name(&self) -> &Text {
+        &self.name
+    }
+
     /// The event that a changed score is announced by, `zadd` unless said otherwise.
     pub fn announce_as(&mut self, event: &'static CStr) {
         self.put_event = event;
     }
 
-    fn zset(&self) -> Option<&Key> {
+    pub(super) fn key(&self) -> Option<&Key> {
         self.key.as_ref().filter(|_| self.present)
-    }
-
-    /// Steps through elements whose scores are in a range, both ends included, until `visit` says false.
-    fn iterate<E>(
-        &self,
-        (min, max): (f64, f64),
-        direction: Direction,
-        visit: &mut dyn FnMut(&Key) -> Result<bool, E>,
-    ) -> Result<(), E> {
-        let Some(key) = self.zset() else { return Ok(()) };
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            let (start, step) = match direction {
-                Direction::Up => (api!(RedisModule_ZsetFirstInScoreRange), api!(RedisModule_ZsetRangeNext)),
-                Direction::Down => (api!(RedisModule_ZsetLastInScoreRange), api!(RedisModule_ZsetRangePrev)),
-            };
-            start(key.raw(), min, max, 0, 0);
-            let ended = api!(RedisModule_ZsetRangeEndReached);
-            let mut result = Ok(true);
-            while matches!(result, Ok(true)) && ended(key.raw()) == 0 {
-                result = visit(key);
-                if matches!(result, Ok(true)) {
-                    step(key.raw());
-                }
-            }
-            api!(RedisModule_ZsetRangeStop)(key.raw());
-            result.map(drop)
-        }
-    }
-
-    /// Walks from an index near either end, which is stepped to.
-    fn walk_from_end(
-        &self,
-        from: u64,
-        card: u64,
-        direction: Direction,
-        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
-    ) -> Result<()> {
-        let Some(key) = self.zset() else { return Ok(()) };
-        let above = card - 1 - from;
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            let (next, previous) = (api!(RedisModule_ZsetRangeNext), api!(RedisModule_ZsetRangePrev));
-            let everything = (f64::NEG_INFINITY, f64::INFINITY);
-            let (start, approach) = if from <= above {
-                (api!(RedisModule_ZsetFirstInScoreRange), next)
-            } else {
-                (api!(RedisModule_ZsetLastInScoreRange), previous)
-            };
-            start(key.raw(), everything.0, everything.1, 0, 0);
-            for _ in 0..from.min(above) {
-                approach(key.raw());
-            }
-            let step = if direction == Direction::Up { next } else { previous };
-            let mut result = Ok(true);
-            while matches!(result, Ok(true)) && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
-                let Some((element, score)) = current(key) else { break };
-                result = visit(element, score);
-                step(key.raw());
-            }
-            api!(RedisModule_ZsetRangeStop)(key.raw());
-            result.map(drop)
-        }
-    }
-
-    /// Walks by calls, a chunk at a time.
-    fn walk_chunks(
-        &self,
-        from: u64,
-        direction: Direction,
-        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
-    ) -> Result<()> {
-        let mut next = Some(from);
-        while let Some(index) = next.filter(|index| *index < self.card()) {
-            let (first, last) = match direction {
-                Direction::Up => (index, index.saturating_add(CHUNK - 1)),
-                Direction::Down => (index.saturating_sub(CHUNK - 1), index),
-            };
-            let reply = self.ctx.zrange(&self.name, first, last)?;
-            for i in 0..reply.len() {
-                let i = if direction == Direction::Up { i } else { reply.len() - 1 - i };
-                let Some(element) = reply.text_at(i) else { return Ok(()) };
-                let Some(score) = self.score(&element) else { return Ok(()) };
-                if !visit(element, score)? {
-                    return Ok(());
-                }
-            }
-            next = match direction {
-                Direction::Up => Some(last + 1),
-                Direction::Down => first.checked_sub(1),
-            };
-        }
-        Ok(())
     }
 
     fn with_companion<T>(&self, part: Part, act: impl FnOnce(&mut Hash) -> T) -> Result<T> {
@@ -249,15 +160,6 @@ impl ZSet {
     }
 }
 
-/// # Safety
-/// The key must have an iterator that has not reached its end.
-unsafe fn current(key: &Key) -> Option<(Text, f64)> {
-    let mut score = 0.0;
-    // SAFETY: the string that is made is ours.
-    let element = unsafe { Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key.raw(), &mut score)) };
-    element.map(|element| (element, score))
-}
-
 impl Store for ZSet {
     type Name = Text;
 
@@ -266,11 +168,11 @@ impl Store for ZSet {
     }
 
     fn card(&self) -> u64 {
-        self.zset().map_or(0, Key::len)
+        self.key().map_or(0, Key::len)
     }
 
     fn score(&self, element: &Text) -> Option<f64> {
-        let key = self.zset()?;
+        let key = self.key()?;
         let mut score = 0.0;
         // SAFETY: the key is an open sorted set.
         let status = unsafe { api!(RedisModule_ZsetScore)(key.raw(), element.raw(), &mut score) };
@@ -340,35 +242,7 @@ impl Store for ZSet {
     }
 
     fn walk(&self, from: u64, direction: Direction, visit: &mut dyn FnMut(Text, f64) -> Result<bool>) -> Result<()> {
-        let card = self.card();
-        if from >= card {
-            return Ok(());
-        }
-        if from.min(card - 1 - from) <= NEAR {
-            return self.walk_from_end(from, card, direction, visit);
-        }
-        // A jump by a call tells the element; an iterator can only start at the edge of its score's group.
-        let Some((first, start)) = self.at(from)? else { return Ok(()) };
-        let range = match direction {
-            Direction::Up => (start, f64::INFINITY),
-            Direction::Down => (f64::NEG_INFINITY, start),
-        };
-        let mut reached = false;
-        let mut steps = 0;
-        self.iterate(range, direction, &mut |key| {
-            // SAFETY: the iterator stands on an element.
-            let Some((element, score)) = (unsafe { current(key) }) else { return Ok(false) };
-            reached = reached || element.bytes() == first.bytes();
-            if reached {
-                return visit(element, score);
-            }
-            steps += 1;
-            Ok(steps <= NEAR)
-        })?;
-        if reached {
-            return Ok(());
-        }
-        self.walk_chunks(from, direction, visit)
+        self.walk_from(from, direction, visit)
     }
 
     fn put(&mut self, element: &Text, score: f64, only: Only) -> Put {
@@ -403,7 +277,7 @@ impl Store for ZSet {
     }
 
     fn remove(&mut self, element: &Text) -> bool {
-        let Some(key) = self.zset() else { return false };
+        let Some(key) = self.key() else { return false };
         let mut removed = 0;
         // SAFETY: the key is an open sorted set, opened for writing.
         unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), &mut removed) };
@@ -427,7 +301,7 @@ impl Store for ZSet {
 
     fn clear(&mut self, marker: Option<&Text>) -> Result<()> {
         self.commit();
-        let Some(key) = self.zset() else { return Ok(()) };
+        let Some(key) = self.key() else { return Ok(()) };
         // SAFETY: the key is open for writing.
         let expiry = unsafe { api!(RedisModule_GetAbsExpire)(key.raw()) };
         self.key = None;

@@ -1,8 +1,10 @@
 //! Random boards, compared step by step with a list that is sorted anew each time.
 
-use std::cmp::Ordering;
+mod naive;
 
 use proptest::prelude::*;
+
+use naive::{Member, Naive};
 
 use super::model::Model;
 use super::schema::{Field, FieldType, Order, Rules, Schema, TieRule, Ties, TimeUnit, Update};
@@ -10,114 +12,6 @@ use super::*;
 
 const ID: Id = *b"0123456789abcdef";
 const EPOCH: i64 = 1_577_836_800_000;
-
-/// The naive board: a list of members.
-#[derive(Clone)]
-struct Naive {
-    rules: Rules,
-    members: Vec<Member>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Member {
-    name: Vec<u8>,
-    values: Tuple,
-    time: i64,
-}
-
-impl Naive {
-    fn by_fields(&self, a: &[Value], b: &[Value]) -> Ordering {
-        for (field, (a, b)) in self.rules.fields.iter().zip(a.iter().zip(b)) {
-            let order = match (a, b) {
-                (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
-                (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap(),
-                _ => unreachable!("one type in a field"),
-            };
-            let order = if field.order == Order::Descending { order.reverse() } else { order };
-            if order.is_ne() {
-                return order;
-            }
-        }
-        Ordering::Equal
-    }
-
-    fn by_time(&self, a: i64, b: i64) -> Ordering {
-        match self.rules.ties {
-            Ties::Shared => Ordering::Equal,
-            Ties::ByTime(TieRule::Last, _) => b.cmp(&a),
-            Ties::ByTime(..) => a.cmp(&b),
-        }
-    }
-
-    fn sorted(&self) -> Vec<Member> {
-        let mut sorted = self.members.clone();
-        sorted.sort_by(|a, b| {
-            let names = match self.rules.fields[0].order {
-                Order::Descending => b.name.cmp(&a.name),
-                Order::Ascending => a.name.cmp(&b.name),
-            };
-            self.by_fields(&a.values, &b.values).then(self.by_time(a.time, b.time)).then(names)
-        });
-        sorted
-    }
-
-    fn get(&self, name: &[u8]) -> Option<&Member> {
-        self.members.iter().find(|member| member.name == name)
-    }
-
-    fn rank(&self, values: &[Value], kind: Kind) -> u64 {
-        let mut better: Vec<&Tuple> = self.members.iter().map(|member| &member.values).collect();
-        better.retain(|other| self.by_fields(other, values).is_lt());
-        if kind == Kind::Dense {
-            better.sort_by(|a, b| self.by_fields(a, b));
-            better.dedup();
-        }
-        better.len() as u64 + 1
-    }
-
-    fn set(&mut self, name: &[u8], values: &Tuple, rules: &WriteRules) -> Outcome {
-        let unit = match self.rules.ties {
-            Ties::ByTime(_, TimeUnit::Seconds) => 1000,
-            _ => 1,
-        };
-        let time = (rules.now - EPOCH) / unit;
-        let old = self.members.iter().position(|member| member.name == name);
-        let outcome = match old {
-            Some(_) if rules.only == Only::New => Outcome::Unchanged,
-            None if rules.only == Only::Existing => Outcome::Unchanged,
-            Some(i) => {
-                let old = &self.members[i];
-                let better = self.by_fields(values, &old.values).is_lt();
-                if rules.update == Update::Best && !better || old.values == *values {
-                    Outcome::Unchanged
-                } else {
-                    let joined = matches!(self.rules.ties, Ties::ByTime(TieRule::Joined, _));
-                    let time = if joined { old.time } else { time };
-                    self.members[i] = Member { name: name.to_vec(), values: values.clone(), time };
-                    Outcome::Changed
-                }
-            }
-            None => {
-                let last = rules.keep.and_then(|keep| self.sorted().get(keep as usize - 1).cloned());
-                let refused = last.is_some_and(|last| {
-                    !self.by_fields(values, &last.values).then(self.by_time(time, last.time)).is_lt()
-                });
-                if refused {
-                    Outcome::Refused
-                } else {
-                    self.members.push(Member { name: name.to_vec(), values: values.clone(), time });
-                    Outcome::Added
-                }
-            }
-        };
-        if let Some(keep) = rules.keep {
-            let mut sorted = self.sorted();
-            sorted.truncate(keep as usize);
-            self.members = sorted;
-        }
-        outcome
-    }
-}
 
 #[derive(Clone, Debug)]
 enum Op {
