@@ -39,4 +39,46 @@ pub static DROPPED: Counter = Counter::new("companions_dropped");
 /// Companions that went along with a renamed or moved board.
 pub static FOLLOWED: Counter = Counter::new("companions_followed");
 
-pub static ALL: [&Counter; 8] = [&CALLS, &ERRORS, &WRITES, &REFUSED, &EVICTED, &REBUILT, &DROPPED, &FOLLOWED];
+/// Calls of `RATE.CHECK` that passed and that were denied, one pair for each algorithm.
+pub static SLIDING: Verdicts = Verdicts::new("rate_sliding_allowed", "rate_sliding_denied");
+pub static FIXED: Verdicts = Verdicts::new("rate_fixed_allowed", "rate_fixed_denied");
+pub static COUNTER: Verdicts = Verdicts::new("rate_counter_allowed", "rate_counter_denied");
+pub static GCRA: Verdicts = Verdicts::new("rate_gcra_allowed", "rate_gcra_denied");
+
+pub struct Verdicts {
+    allowed: Counter,
+    denied: Counter,
+}
+
+impl Verdicts {
+    const fn new(allowed: &'static str, denied: &'static str) -> Verdicts {
+        Verdicts { allowed: Counter::new(allowed), denied: Counter::new(denied) }
+    }
+
+    pub fn add(&self, denied: bool) {
+        if denied {
+            self.denied.add(1);
+        } else {
+            self.allowed.add(1);
+        }
+    }
+}
+
+pub static ALL: [&Counter; 16] = [
+    &CALLS,
+    &ERRORS,
+    &WRITES,
+    &REFUSED,
+    &EVICTED,
+    &REBUILT,
+    &DROPPED,
+    &FOLLOWED,
+    &SLIDING.allowed,
+    &SLIDING.denied,
+    &FIXED.allowed,
+    &FIXED.denied,
+    &COUNTER.allowed,
+    &COUNTER.denied,
+    &GCRA.allowed,
+    &GCRA.denied,
+];

@@ -33,6 +33,7 @@ mod replies;
 mod restarts;
 mod script;
 mod smoke;
+mod statistics;
 mod soak;
 mod ties;
 mod transactions;

@@ -5,6 +5,7 @@ use crate::config;
 use crate::error::Result;
 use crate::rate::{check_hash, check_log, Algorithm, Clock, Mode, Request};
 use crate::server::{Access, Arg, Call, Limiter, Reply};
+use crate::stats;
 
 pub fn check(call: &Call) -> Result<()> {
     judge(call, Mode::Check, Access::Write)
@@ -33,6 +34,15 @@ fn judge(call: &Call, mode: Mode, access: Access) -> Result<()> {
         }
         verdict
     };
+    if mode == Mode::Check {
+        let verdicts = match request.algorithm() {
+            Algorithm::Sliding => &stats::SLIDING,
+            Algorithm::Fixed => &stats::FIXED,
+            Algorithm::Counter => &stats::COUNTER,
+            Algorithm::Gcra => &stats::GCRA,
+        };
+        verdicts.add(verdict.limited);
+    }
     Reply::new(call.ctx).integers(&verdict.reply());
     Ok(())
 }
