@@ -389,3 +389,27 @@ on_every_server! {
         }
     }
 }
+
+on_every_server! {
+    fn what_is_not_a_companion_is_never_touched(server: Server) {
+        let mut con = server.connect();
+        // A hash of somebody's own beside a board, met by the scan.
+        script(&mut con, "RANK.CREATE b KEEP 5 => +OK\n HSET rank:data:{b} mine 1 => 1\n SWAPDB 1 2 => +OK");
+        scan_to_the_end(&mut con);
+        expect(&mut con, "HGET rank:data:{b} mine", "\"1\"");
+        // A key under the name that a companion would get by a rename, a rotation, or while it steps aside.
+        script(&mut con, "SET rank:members:{c} mine => +OK\n RANK.MULTISET a 1 2 x => 1\n RENAME a c => +OK");
+        wait_until(|| reply(&mut con, "EXISTS rank:members:{a}") == "0");
+        expect(&mut con, "GET rank:members:{c}", "\"mine\"");
+        script(&mut con, "SET rank:members:{arch} mine => +OK\n RANK.MULTISET r 1 2 x => 1");
+        assert!(reply(&mut con, "RANK.ROTATE r arch").contains("another type"));
+        script(&mut con, "GET rank:members:{arch} => \"mine\"\n RANK.SCORE r x => [1, 2]\n EXISTS arch => 0");
+        make(&mut con, "p");
+        make(&mut con, "q");
+        expect(&mut con, "SET rank:members:{p}~ mine", "+OK");
+        script(&mut con, "MULTI => +OK\n RENAME p t => +QUEUED\n RENAME q p => +QUEUED\n RENAME t q => +QUEUED\n EXEC => [+OK, +OK, +OK]");
+        wait_for_whole(&mut con, "p", "q");
+        wait_for_whole(&mut con, "q", "p");
+        expect(&mut con, "GET rank:members:{p}~", "\"mine\"");
+    }
+}

@@ -4,7 +4,7 @@ use super::args::{count, key, nothing_more, once, one_of, required, value_of};
 use super::open;
 use crate::board::{parse_update, Part, Rules, Schema};
 use crate::error::{Error, Result, Shown};
-use crate::server::{Access, Arg, Call, Key, KeyType, Reply, Text};
+use crate::server::{Access, Arg, Call, Hash, Key, KeyType, Reply, Text};
 
 pub fn create(call: &Call) -> Result<()> {
     let mut args = call.args();
@@ -147,6 +147,7 @@ pub fn rotate(call: &Call) -> Result<()> {
     let mut renamed = vec![(key.clone(), archive.clone())];
     for (part, name) in companions(&board) {
         let target = part.key(archive.bytes()).ok_or(Error::NoCompanionName)?;
+        Hash::check_free(call.ctx, part, &archive)?;
         renamed.push((name, Text::new(&target)));
     }
     let members = board.members();

@@ -84,16 +84,20 @@ impl Hash {
         }
     }
 
-    /// Whether it is a companion at all, whosever: somebody's own hash of that name has no stamp.
-    pub fn stamp_state(&self) -> Companion {
-        let stamp = self.get(&id_name());
-        let is_id =
-            |stamp: &Text| stamp.bytes().len() == size_of::<Id>() && stamp.bytes().iter().all(u8::is_ascii_hexdigit);
-        if stamp.as_ref().is_some_and(is_id) {
-            Companion::Foreign
-        } else {
-            Companion::Absent
+    /// Whether a companion may take the name: what is there must be a companion itself, whosever.
+    pub fn check_free(ctx: Ctx, part: Part, board: &Text) -> Result<()> {
+        let there = Hash::open(ctx, part, board, Access::Peek)?;
+        if there.exists() && !there.is_stamped() {
+            return Err(Error::CompanionType { part: part.name() });
         }
+        Ok(())
+    }
+
+    /// Whether it is a companion at all, whosever: somebody's own hash of that name has no stamp.
+    pub fn is_stamped(&self) -> bool {
+        self.get(&id_name()).is_some_and(|stamp| {
+            stamp.bytes().len() == size_of::<Id>() && stamp.bytes().iter().all(u8::is_ascii_hexdigit)
+        })
     }
 
     fn len(&self) -> u64 {

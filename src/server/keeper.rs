@@ -32,6 +32,8 @@ const SCANNED_AT_ONCE: u64 = 1000;
 const TICKS_BETWEEN_SCANS: u32 = 100;
 /// Boards looked at by one step of the sweep.
 const SWEPT_AT_ONCE: usize = 20;
+/// So many names are tried for a companion that must get out of another's way.
+const MOST_NAMES_ASIDE: usize = 8;
 /// What every companion's key starts with.
 const COMPANION_START: &[u8] = b"rank:";
 
@@ -271,13 +273,11 @@ fn tend(ctx: Ctx, place: &Place) {
     let mut left = false;
     for part in Part::ALL {
         let Ok(mut hash) = Hash::open(ctx, part, &board, Access::Write) else { continue };
-        match id.map_or(hash.stamp_state(), |id| hash.state(&id)) {
-            Companion::Absent => {}
-            Companion::Stamped(_) if id.is_some() => left = true,
-            Companion::Stamped(_) | Companion::Foreign => {
-                hash.unlink();
-                stats::DROPPED.add(1);
-            }
+        if id.is_some_and(|id| matches!(hash.state(&id), Companion::Stamped(_))) {
+            left = true;
+        } else if hash.is_stamped() {
+            hash.unlink();
+            stats::DROPPED.add(1);
         }
     }
     let mut keeper = keeper();
@@ -306,11 +306,8 @@ fn follow(ctx: Ctx, moved: &[(&Place, &Place)]) {
     if moved.len() > 1 {
         // Boards may have changed places: out of each other's way first.
         for companion in &mut moving {
-            let aside = Text::new(&[companion.from.bytes(), b"~"].concat());
             ctx.select(companion.db);
-            if ctx.rename(&companion.from, &aside).is_ok() {
-                companion.from = aside;
-            }
+            companion.step_aside(ctx);
         }
     }
     for companion in moving {
@@ -328,10 +325,26 @@ fn companion_to_move(ctx: Ctx, part: Part, from: &Place, to: &Place) -> Option<M
     ctx.select(from.db);
     let hash = Hash::open(ctx, part, &old, Access::Peek).ok()?;
     let ours = matches!(hash.state(&id), Companion::Stamped(_)) && board_id(ctx, &old) != Some(id);
-    ours.then(|| Moving { db: from.db, from: hash.name().clone(), to_db: to.db, to: Text::new(&target) })
+    ctx.select(to.db);
+    let free = Hash::check_free(ctx, part, &new).is_ok();
+    (ours && free).then(|| Moving { db: from.db, from: hash.name().clone(), to_db: to.db, to: Text::new(&target) })
 }
 
 impl Moving {
+    /// To a name in the same slot that nobody uses.
+    fn step_aside(&mut self, ctx: Ctx) {
+        let mut name = self.from.bytes().to_vec();
+        for _ in 0..MOST_NAMES_ASIDE {
+            name.push(b'~');
+            let aside = Text::new(&name);
+            let renamed = ctx.write(c"RENAMENX", &mut [self.from.raw(), aside.raw()]);
+            if renamed.is_ok_and(|reply| reply.count() == 1) {
+                self.from = aside;
+                return;
+            }
+        }
+    }
+
     fn go(&self, ctx: Ctx) -> Result<()> {
         ctx.select(self.db);
         if self.db != self.to_db {

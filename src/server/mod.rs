@@ -17,6 +17,7 @@ mod walk;
 mod zset;
 
 pub use context::Call;
+pub use hash::Hash;
 pub use keeper::may_stop;
 pub use key::{Key, KeyType};
 pub use limiter::Limiter;

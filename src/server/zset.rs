@@ -32,7 +32,8 @@ pub struct ZSet {
     present: bool,
     changes: SmallVec<[Change; 2]>,
     put_event: &'static CStr,
-    companions: [RefCell<Option<Hash>>; Part::ALL.len()],
+    /// Boxed, because most commands move the handle about and need none.
+    companions: [RefCell<Option<Box<Hash>>>; Part::ALL.len()],
 }
 
 impl ZSet {
@@ -89,7 +90,7 @@ impl ZSet {
         if let Some(hash) = cell.as_mut() {
             return Ok(act(hash));
         }
-        Ok(act(cell.insert(Hash::open(self.ctx, part, &self.name, self.access)?)))
+        Ok(act(cell.insert(Box::new(Hash::open(self.ctx, part, &self.name, self.access)?))))
     }
 
     /// Whether a companion key exists, whoever's it is.
@@ -382,7 +383,7 @@ impl Drop for ZSet {
         let attributes_changed = self
             .companions
             .get(Part::Data as usize)
-            .is_some_and(|cell| cell.borrow().as_ref().is_some_and(Hash::changed));
+            .is_some_and(|cell| cell.borrow().as_ref().is_some_and(|hash| hash.changed()));
         if attributes_changed {
             // Attributes are part of the board: who watches it watches them.
             self.ctx.signal_modified(&self.name);
