@@ -16,7 +16,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test lint unit integration bench install dist clean
+.PHONY: help build run demo test lint unit integration bench soak fuzz memory valgrind install dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,28 @@ bench: ## measure against the core commands, side by side; ARGS go to the benchm
 	@scripts/setup.sh run
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
+
+MINUTES ?= 10
+
+soak: ## a long load with replicas, AOF rewrites and a failover, for MINUTES (10)
+	@scripts/setup.sh test
+	cargo build --release
+	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture soak::
+
+fuzz: ## random argument lists and tampered state until something breaks; RANK_FUZZ_SEED repeats a run
+	@scripts/setup.sh test
+	cargo build --release
+	RANK_FUZZ_CALLS=0 RANK_FUZZ_SEED=$${RANK_FUZZ_SEED:-$$(date +%s)} REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture fuzz::
+
+memory: ## a million writes and deletes of every kind: used_memory returns to its base
+	@scripts/setup.sh test
+	cargo build --release
+	RANK_MEMORY_ROUND=1000000 REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture memory::used
+
+valgrind: ## a workload of every command under valgrind; fails on anything in our code
+	@scripts/setup.sh run
+	cargo build --release
+	scripts/valgrind.sh '$(MODULE)'
 
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
 install: ## install what was built, with its documents, under PREFIX (/usr/local); DESTDIR goes in front

@@ -119,12 +119,11 @@ fn add_to(call: &Call, mut board: ServerBoard, options: &AddOptions, args: Args)
 
     let reply = Reply::new(call.ctx);
     let before = if options.with_rank { standings(&board, &pairs)? } else { Vec::new() };
-    let tally = pairs.len() > 1 && (options.count_changed || rules.keep.is_some());
-    let mut touched = Tally::default();
+    let mut tally = (pairs.len() > 1 && (options.count_changed || rules.keep.is_some())).then(Tally::default);
     let (mut added, mut changed) = (0, 0);
     for (values, member) in &pairs {
-        if tally {
-            touched.note(&board, member)?;
+        if let Some(tally) = &mut tally {
+            tally.note(&board, member)?;
         }
         match board.set(member, values, &rules)? {
             Outcome::Added => added += 1,
@@ -133,8 +132,8 @@ fn add_to(call: &Call, mut board: ServerBoard, options: &AddOptions, args: Args)
             Outcome::Unchanged => {}
         }
     }
-    if tally {
-        (added, changed) = touched.count(&board)?;
+    if let Some(tally) = tally {
+        (added, changed) = tally.count(&board)?;
     }
     if options.with_rank {
         return reply_standings(&board, &pairs, &before, &reply);

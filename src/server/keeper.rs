@@ -8,7 +8,7 @@
 //! It learns them from writes, and from a scan in small steps after a start or a promotion. What no event tells (`SET`
 //! over a board, say) a slow sweep over the table finds.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -57,8 +57,8 @@ enum Event {
 }
 
 struct Keeper {
-    /// The boards that have companions, as far as is known.
-    boards: HashSet<Place>,
+    /// The boards that have companions, as far as is known, by database.
+    boards: HashMap<c_int, HashSet<Box<[u8]>>>,
     /// The same boards, in the order the sweep takes them, and some that are gone.
     sweep: VecDeque<Place>,
     scan: Scan,
@@ -73,7 +73,7 @@ struct Keeper {
 /// code in memory after `MODULE UNLOAD`, and a newer file of the same name would not be used.
 static KEEPER: LazyLock<Mutex<Keeper>> = LazyLock::new(|| {
     Mutex::new(Keeper {
-        boards: HashSet::new(),
+        boards: HashMap::new(),
         sweep: VecDeque::new(),
         scan: Scan::At { db: 0, cursor: 0 },
         serving: false,
@@ -90,8 +90,19 @@ fn keeper() -> MutexGuard<'static, Keeper> {
 
 impl Keeper {
     fn note(&mut self, place: Place) {
-        if self.boards.insert(place.clone()) {
+        if self.boards.entry(place.db).or_default().insert(place.key.clone()) {
             self.sweep.push_back(place);
+        }
+    }
+
+    /// Asked for every key that is deleted: must cost next to nothing.
+    fn knows(&self, db: c_int, key: &[u8]) -> bool {
+        self.boards.get(&db).is_some_and(|boards| boards.contains(key))
+    }
+
+    fn forget(&mut self, place: &Place) {
+        if let Some(boards) = self.boards.get_mut(&place.db) {
+            boards.remove(&place.key);
         }
     }
 }
@@ -127,9 +138,15 @@ unsafe extern "C" fn on_key_event(
     key: *mut RedisModuleString,
 ) -> c_int {
     // SAFETY: the server passes a live context, event name and key.
-    let (ctx, event, key) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event), Text::share(key)) };
+    let (ctx, event) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event).to_bytes()) };
+    if matches!(event, b"expire" | b"persist") {
+        // The commonest of the class, and nothing to us.
+        return raw::REDISMODULE_OK as c_int;
+    }
+    // SAFETY: as above.
+    let key = unsafe { Text::share(key) };
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        if take_event(event.to_bytes(), key.bytes(), || ctx.db()) {
+        if take_event(event, key.bytes(), ctx.db()) {
             schedule(ctx);
         }
     }));
@@ -137,36 +154,33 @@ unsafe extern "C" fn on_key_event(
 }
 
 /// Whether there is something to be done once the command is over.
-fn take_event(event: &[u8], key: &[u8], db: impl Fn() -> c_int) -> bool {
+fn take_event(event: &[u8], key: &[u8], db: c_int) -> bool {
     let mut keeper = keeper();
     let arrives = matches!(event, b"restore" | b"rename_to" | b"move_to" | b"copy_to");
     if arrives && key.starts_with(COMPANION_START) {
         // A companion that came without its board's commands, from a backup or another node.
         if let Some(board) = Part::board_of(key) {
-            keeper.note(Place { db: db(), key: board.into() });
+            keeper.note(Place { db, key: board.into() });
         }
     }
     if keeper.boards.is_empty() {
         return false;
     }
-    let place = || Place { db: db(), key: key.into() };
+    let place = || Place { db, key: key.into() };
     let happened = match event {
-        b"del" | b"expired" | b"evicted" => Some(place()).filter(|gone| keeper.boards.contains(gone)).map(Event::Gone),
+        b"del" | b"expired" | b"evicted" => keeper.knows(db, key).then(|| Event::Gone(place())),
         b"rename_from" | b"move_from" => {
-            keeper.leaving = Some(place()).filter(|from| keeper.boards.contains(from));
+            keeper.leaving = keeper.knows(db, key).then(place);
             None
         }
-        b"rename_to" | b"move_to" => {
-            let to = place();
-            match keeper.leaving.take() {
-                Some(from) => {
-                    // It may be renamed again before anything is done about it.
-                    keeper.note(to.clone());
-                    Some(Event::Renamed(from, to))
-                }
-                None => Some(to).filter(|to| keeper.boards.contains(to)).map(Event::Gone),
+        b"rename_to" | b"move_to" => match keeper.leaving.take() {
+            Some(from) => {
+                // It may be renamed again before anything is done about it.
+                keeper.note(place());
+                Some(Event::Renamed(from, place()))
             }
-        }
+            None => keeper.knows(db, key).then(|| Event::Gone(place())),
+        },
         _ => None,
     };
     let Some(happened) = happened else { return false };
@@ -234,11 +248,18 @@ pub fn settle(ctx: Ctx) {
 /// From where to where each board went; to nowhere if it is gone.
 fn journeys(events: Vec<Event>) -> Vec<(Place, Option<Place>)> {
     let mut journeys: Vec<(Place, Option<Place>)> = Vec::new();
+    // Which journey has come to a place.
+    let mut arrived: HashMap<Place, usize> = HashMap::new();
     let mut go = |from: &Place, to: Option<&Place>| {
-        let started = journeys.iter_mut().find(|(_, now)| now.as_ref() == Some(from));
-        match started {
-            Some((_, now)) => *now = to.cloned(),
-            None => journeys.push((from.clone(), to.cloned())),
+        let journey = arrived.remove(from).unwrap_or_else(|| {
+            journeys.push((from.clone(), None));
+            journeys.len() - 1
+        });
+        if let Some((_, now)) = journeys.get_mut(journey) {
+            *now = to.cloned();
+        }
+        if let Some(to) = to {
+            arrived.insert(to.clone(), journey);
         }
     };
     for event in events {
@@ -284,7 +305,7 @@ fn tend(ctx: Ctx, place: &Place) {
     if left {
         keeper.note(place.clone());
     } else {
-        keeper.boards.remove(place);
+        keeper.forget(place);
     }
 }
 
@@ -419,7 +440,7 @@ fn sweep_step(ctx: Ctx) {
         let place = {
             let mut keeper = keeper();
             let Some(place) = keeper.sweep.pop_front() else { return };
-            if !keeper.boards.contains(&place) {
+            if !keeper.knows(place.db, &place.key) {
                 continue;
             }
             keeper.sweep.push_back(place.clone());
