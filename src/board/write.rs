@@ -320,8 +320,10 @@ impl<S: Store> Board<S> {
         // Attributes that are there already belong to the board under its old id.
         let id = self.marker.as_ref().map_or(id, |marker| marker.id);
         self.write_marker(id, &schema.rules)?;
-        if self.schema.layout.spills() {
-            // The elements decode, but their companion was lost or is another board's.
+        self.members_fit.set(!self.schema.layout.spills());
+        if self.schema.layout.spills() && self.members() <= MOST_REBUILT {
+            // The elements decode, but their companion was lost or is another board's. That of a larger board is for
+            // RANK.VERIFY with REPAIR, which goes in steps.
             self.rebuild_members()?;
         }
         self.keep_best(self.schema.rules.keep)?;
