@@ -5,9 +5,22 @@ use crate::support::*;
 /// The counters as they stand, in the order INFO shows them.
 fn counters(server: &Server) -> Vec<(String, u64)> {
     let names = [
-        "calls", "errors", "writes", "members_refused", "members_evicted", "companions_rebuilt", "companions_dropped",
-        "companions_followed", "rate_sliding_allowed", "rate_sliding_denied", "rate_fixed_allowed", "rate_fixed_denied",
-        "rate_counter_allowed", "rate_counter_denied", "rate_gcra_allowed", "rate_gcra_denied",
+        "calls",
+        "errors",
+        "writes",
+        "members_refused",
+        "members_evicted",
+        "companions_rebuilt",
+        "companions_dropped",
+        "companions_followed",
+        "rate_sliding_allowed",
+        "rate_sliding_denied",
+        "rate_fixed_allowed",
+        "rate_fixed_denied",
+        "rate_counter_allowed",
+        "rate_counter_denied",
+        "rate_gcra_allowed",
+        "rate_gcra_denied",
     ];
     let value = |name: &str| server.info(&format!("rank_{name}")).parse().expect("a number");
     names.iter().map(|name| ((*name).to_string(), value(name))).collect()

@@ -354,10 +354,8 @@ fn companion_to_move(ctx: Ctx, part: Part, from: &Place, to: &Place) -> Option<M
 impl Moving {
     /// To a name in the same slot that nobody uses.
     fn step_aside(&mut self, ctx: Ctx) {
-        let mut name = self.from.bytes().to_vec();
-        for _ in 0..MOST_NAMES_ASIDE {
-            name.push(b'~');
-            let aside = Text::new(&name);
+        for tildes in 1..=MOST_NAMES_ASIDE {
+            let aside = Text::new(&[self.from.bytes(), &b"~".repeat(tildes)].concat());
             let renamed = ctx.write(c"RENAMENX", &mut [self.from.raw(), aside.raw()]);
             if renamed.is_ok_and(|reply| reply.count() == 1) {
                 self.from = aside;
