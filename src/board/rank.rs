@@ -110,10 +110,12 @@ impl<S: Store> Board<S> {
 
     /// How many members stand below the edge. `own` is a member of the group that the edge belongs to.
     pub(super) fn below(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
-        let index = if edge.place.spill.is_empty() {
-            self.store.count_below(edge.place.score, edge.after)?
-        } else {
-            self.index_of(edge, own)?
+        let index = match own {
+            _ if !edge.place.spill.is_empty() => self.index_of(edge, own)?,
+            Some(own) if own.score == edge.place.score => {
+                self.store.count_below_own(&own.element, own.score, edge.after)?
+            }
+            _ => self.store.count_below(edge.place.score, edge.after)?,
         };
         let marker_below = edge.place.score > f64::NEG_INFINITY || edge.after;
         Ok(index.saturating_sub(if marker_below { self.markers() } else { 0 }))

@@ -67,6 +67,10 @@ pub trait Store {
     fn index(&self, element: &Self::Name) -> Result<Option<u64>>;
     /// How many elements have a score below (`inclusive`: or at) this one.
     fn count_below(&self, score: f64, inclusive: bool) -> Result<u64>;
+    /// The same, where `own` is known to have this score.
+    fn count_below_own(&self, _own: &Self::Name, score: f64, inclusive: bool) -> Result<u64> {
+        self.count_below(score, inclusive)
+    }
     fn at(&self, index: u64) -> Result<Option<(Self::Name, f64)>>;
     /// The nearest score strictly above or below.
     fn next_score(&self, score: f64, direction: Direction) -> Option<f64>;

@@ -204,6 +204,14 @@ impl Store for ZSet {
         Ok(self.index(&element)?.unwrap_or(0) + u64::from(inclusive))
     }
 
+    fn count_below_own(&self, own: &Text, score: f64, inclusive: bool) -> Result<u64> {
+        if !self.is_only_one_at(score) {
+            return self.count_below(score, inclusive);
+        }
+        // Nobody else has the score: no need to make a string of the element at the edge.
+        Ok(self.index(own)?.unwrap_or(0) + u64::from(inclusive))
+    }
+
     fn at(&self, index: u64) -> Result<Option<(Text, f64)>> {
         if index >= self.card() {
             return Ok(None);
