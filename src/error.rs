@@ -152,7 +152,7 @@ impl fmt::Display for Error {
             TooManyRows { rows, most } => {
                 write!(f, "ERR the reply would hold {rows} rows, more than rank.max-rows ({most})")
             }
-            Undecodable(element) => write!(
+            Undecodable(Shown(element)) => write!(
                 f,
                 "ERR the board has an element its schema cannot decode: '{element}'; RANK.VERIFY lists them"
             ),
@@ -168,8 +168,8 @@ impl fmt::Display for Error {
             CompanionType { part } => {
                 write!(f, "ERR the board's {part} key holds another type of value: delete or rename it")
             }
-            NoSuchMember(member) => write!(f, "ERR '{member}' is not on the board: attributes are for members"),
-            BadAttributes(member) => write!(f, "ERR the attributes of '{member}' are not a JSON object"),
+            NoSuchMember(Shown(member)) => write!(f, "ERR '{member}' is not on the board: attributes are for members"),
+            BadAttributes(Shown(member)) => write!(f, "ERR the attributes of '{member}' are not a JSON object"),
             NotText { what, got } => write!(f, "ERR {what} takes UTF-8 text, got {got}"),
             MemberCount { named, got } => write!(f, "ERR nummembers says {named} members, got {got}"),
             Rate(error) => write!(f, "ERR {error}"),

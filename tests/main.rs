@@ -31,6 +31,7 @@ mod replicas;
 mod replication;
 mod replies;
 mod restarts;
+mod review;
 mod script;
 mod smoke;
 mod soak;

@@ -10,12 +10,25 @@ use crate::error::{Error, Result, Shown};
 impl<S: Store> Board<S> {
     /// The member's attributes as they are stored, a JSON object.
     pub fn attributes(&self, member: &[u8]) -> Result<Option<S::Name>> {
-        let Some(marker) = &self.marker else { return Ok(None) };
-        match self.store.companion(Part::Data, &marker.id) {
-            Ok(Companion::Stamped(_)) => self.store.entry(Part::Data, member),
-            Ok(Companion::Absent | Companion::Foreign) | Err(Error::NoCompanionName) => Ok(None),
-            Err(error) => Err(error),
+        if self.has_attributes()? {
+            self.store.entry(Part::Data, member)
+        } else {
+            Ok(None)
         }
+    }
+
+    /// Whether any member has attributes. Once this was asked, `attributes` does not fail: ask before a reply begins.
+    pub fn has_attributes(&self) -> Result<bool> {
+        if let Some(known) = self.has_data.get() {
+            return Ok(known);
+        }
+        let has = match self.marker.as_ref().map(|marker| self.store.companion(Part::Data, &marker.id)) {
+            Some(Ok(Companion::Stamped(_))) => true,
+            None | Some(Ok(Companion::Absent | Companion::Foreign) | Err(Error::NoCompanionName)) => false,
+            Some(Err(error)) => return Err(error),
+        };
+        self.has_data.set(Some(has));
+        Ok(has)
     }
 
     pub fn attribute_map(&self, member: &S::Name) -> Result<Map<String, Json>> {
@@ -88,6 +101,7 @@ impl<S: Store> Board<S> {
             self.marker = Marker::find(&self.store)?;
         }
         let text = serde_json::to_vec(map).map_err(|_| Error::Internal)?;
+        self.has_data.set(None);
         self.store.set_entry(Part::Data, &id, member.as_ref(), &text)
     }
 

@@ -45,6 +45,8 @@ pub struct Board<S: Store> {
     order: Order,
     /// The `members` companion was seen to fit the sorted set, or there is none to need.
     members_fit: Cell<bool>,
+    /// Whether the `data` companion is this board's, once it was asked for.
+    has_data: Cell<Option<bool>>,
 }
 
 /// A member as it stands on the board.
@@ -58,7 +60,14 @@ impl<S: Store> Board<S> {
     pub fn open(store: S) -> Result<Board<S>> {
         let marker = Marker::find(&store)?;
         let schema = marker.as_ref().and_then(|marker| marker.schema.clone()).unwrap_or_else(marker::implicit_schema);
-        Ok(Board { order: schema.order(), members_fit: Cell::new(!schema.layout.spills()), store, marker, schema })
+        Ok(Board {
+            order: schema.order(),
+            members_fit: Cell::new(!schema.layout.spills()),
+            has_data: Cell::new(None),
+            store,
+            marker,
+            schema,
+        })
     }
 
     pub fn schema(&self) -> &Arc<Schema> {

@@ -8,6 +8,7 @@ use super::store::{Direction, Store};
 use super::value::Value;
 use super::{Board, Found};
 use crate::error::{Error, Result, Shown};
+use crate::number::float_text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -78,8 +79,13 @@ impl<S: Store> Board<S> {
 
     /// The order of the board, best first.
     pub fn compare(&self, a: &Found<S::Name>, b: &Found<S::Name>) -> Ordering {
-        let ascending =
-            (a.score + 0.0).total_cmp(&(b.score + 0.0)).then_with(|| a.element.as_ref().cmp(b.element.as_ref()));
+        self.best_first((a.score, a.element.as_ref()), (b.score, b.element.as_ref()))
+    }
+
+    /// The same for scores and what stands in front of, or with, the names.
+    pub(super) fn best_first(&self, a: (f64, &[u8]), b: (f64, &[u8])) -> Ordering {
+        // The large encoding keeps the sign of a zero that a core command wrote; it plays no part in the order.
+        let ascending = (a.0 + 0.0).total_cmp(&(b.0 + 0.0)).then_with(|| a.1.cmp(b.1));
         match self.order {
             Order::Descending => ascending.reverse(),
             Order::Ascending => ascending,
@@ -227,7 +233,7 @@ impl<S: Store> Board<S> {
 
     fn far_score_of(&self, score: f64, direction: Direction) -> Result<f64> {
         let decoded = self.schema.layout.decode(score, b"");
-        let decoded = decoded.ok_or_else(|| Error::Undecodable(Shown::new(b"")))?;
+        let decoded = decoded.ok_or_else(|| Error::Undecodable(Shown::new(float_text(score).as_bytes())))?;
         Ok(self.far_score(&decoded.values, direction))
     }
 

@@ -166,7 +166,9 @@ impl<S: Store> Board<S> {
         if let Some(other) = entry.map(|entry| self.store.name(&[entry.as_ref(), &member].concat())) {
             match self.store.score(&other) {
                 // A second element of the same member, made by a core command: the better one stays.
-                Some(other_score) if self.is_better((other.as_ref(), other_score), (element.as_ref(), score)) => {
+                Some(other_score)
+                    if self.best_first((other_score, other.as_ref()), (score, element.as_ref())).is_lt() =>
+                {
                     self.store.remove(element);
                     report.repaired += 1;
                     return Ok(());
@@ -236,15 +238,6 @@ impl<S: Store> Board<S> {
             // Entries were mended in the stage before, if they were.
             _ => !repaired,
         })
-    }
-
-    /// Whether the first of two elements stands before the second.
-    fn is_better(&self, a: (&[u8], f64), b: (&[u8], f64)) -> bool {
-        let ascending = a.1.total_cmp(&b.1).then_with(|| a.0.cmp(b.0));
-        match self.order {
-            super::Order::Descending => ascending.is_gt(),
-            super::Order::Ascending => ascending.is_lt(),
-        }
     }
 
     /// Gives entries to all elements, in a new companion; of two elements of one member the better stays.

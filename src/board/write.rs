@@ -46,13 +46,11 @@ impl<S: Store> Board<S> {
     where
         S::Name: 'm,
     {
-        if !self.schema.layout.spills() {
-            return Ok(());
-        }
-        if !self.members_fit.get() && !self.check_members()? {
+        if self.schema.layout.spills() && !self.members_fit.get() && !self.check_members()? {
             self.mend_members()?;
         }
-        if members.len() > 1 {
+        // An element that does not decode must be met before the first write, not by the second.
+        if members.len() > 1 && !self.schema.layout.is_plain() {
             for member in members {
                 self.find_or_mend(member)?;
             }
@@ -195,11 +193,7 @@ impl<S: Store> Board<S> {
         let mut beats = false;
         self.elements(position, 1, self.direction(), &mut |element, score| {
             let spill = element.as_ref().get(..self.schema.layout.spill_len()).unwrap_or_default();
-            let order = place.score.total_cmp(&(score + 0.0)).then_with(|| place.spill.as_slice().cmp(spill));
-            beats = match self.order {
-                Order::Descending => order.is_gt(),
-                Order::Ascending => order.is_lt(),
-            };
+            beats = self.best_first((place.score, &place.spill), (score, spill)).is_lt();
             Ok(())
         })?;
         Ok(beats)

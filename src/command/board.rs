@@ -4,7 +4,7 @@ use super::args::{count, key, nothing_more, once, one_of, required, value_of};
 use super::open;
 use crate::board::{parse_update, Part, Rules, Schema};
 use crate::error::{Error, Result, Shown};
-use crate::server::{Access, Arg, Call, Hash, Key, KeyType, Reply, Text};
+use crate::server::{make_room, Access, Arg, Call, Hash, Key, KeyType, Reply, Text};
 
 pub fn create(call: &Call) -> Result<()> {
     let mut args = call.args();
@@ -110,16 +110,23 @@ pub fn info(call: &Call) -> Result<()> {
         None => reply.null(),
     }
     reply.bulk(b"keys");
-    let companions: Vec<Text> = companions(&board).into_iter().map(|(_, name)| name).collect();
+    // A key of another type under that name is no companion.
+    let companions: Vec<Text> = companions(&board).unwrap_or_default().into_iter().map(|(_, name)| name).collect();
     reply.array(companions.len() as u64);
     companions.iter().for_each(|name| reply.bulk(name.bytes()));
     Ok(())
 }
 
 /// The companions that exist and are this board's.
-fn companions(board: &super::ServerBoard) -> Vec<(Part, Text)> {
-    let Some(marker) = board.marker() else { return Vec::new() };
-    Part::ALL.iter().filter_map(|part| Some((*part, board.store.companion_key(*part, &marker.id)?))).collect()
+fn companions(board: &super::ServerBoard) -> Result<Vec<(Part, Text)>> {
+    let Some(marker) = board.marker() else { return Ok(Vec::new()) };
+    let mut companions = Vec::new();
+    for part in Part::ALL {
+        if let Some(name) = board.store.companion_key(part, &marker.id)? {
+            companions.push((part, name));
+        }
+    }
+    Ok(companions)
 }
 
 pub fn clear(call: &Call) -> Result<()> {
@@ -145,7 +152,7 @@ pub fn rotate(call: &Call) -> Result<()> {
         return Err(Error::ArchiveExists);
     }
     let mut renamed = vec![(key.clone(), archive.clone())];
-    for (part, name) in companions(&board) {
+    for (part, name) in companions(&board)? {
         let target = part.key(archive.bytes()).ok_or(Error::NoCompanionName)?;
         Hash::check_free(call.ctx, part, &archive)?;
         renamed.push((name, Text::new(&target)));
@@ -154,6 +161,7 @@ pub fn rotate(call: &Call) -> Result<()> {
     let rules = explicit(board.schema()).map(|schema| schema.rules.clone()).ok();
     // No key may be open while it is renamed.
     drop(board);
+    make_room(call.ctx, &archive);
     for (from, to) in &renamed {
         call.ctx.rename(from, to)?;
     }

@@ -91,10 +91,12 @@ fn json_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Rep
 }
 
 fn resp_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Reply) -> Result<()> {
-    board.check_rows_decode(first, end.saturating_sub(first))?;
     let mut groups = 0;
-    reply.begin_array();
     board.groups(first, end, kind, |rank, elements: &[Text]| {
+        if groups == 0 {
+            // Not earlier: by now nothing can go wrong any more.
+            reply.begin_array();
+        }
         groups += 1;
         reply.array(2);
         reply.count(rank);
@@ -102,6 +104,10 @@ fn resp_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Rep
         elements.iter().for_each(|element| reply.bulk(board.name_of(element)));
         Ok(())
     })?;
-    reply.end_array(groups);
+    if groups == 0 {
+        reply.array(0);
+    } else {
+        reply.end_array(groups);
+    }
     Ok(())
 }

@@ -11,6 +11,9 @@ use crate::server::{Access, Arg, Call, Reply, Text};
 pub(super) fn open_read(call: &Call, key: Text, options: &ReadOptions) -> Result<ServerBoard> {
     let mut board = open(call, key, Access::Read)?;
     options.apply(&mut board)?;
+    if options.data {
+        board.has_attributes()?;
+    }
     Ok(board)
 }
 
@@ -68,11 +71,10 @@ pub fn page(call: &Call) -> Result<()> {
         reply.bulk(&json);
         return Ok(());
     }
-    board.check_rows_decode(first, size)?;
-    crate::config::check_rows(board.rows_from(first, size))?;
-    reply.array(4);
-    [page, pages, members].iter().for_each(|number| reply.count(*number));
-    resp_rows(&board, first, size, &options, &reply)
+    resp_rows(&board, first, size, &options, &reply, || {
+        reply.array(4);
+        [page, pages, members].iter().for_each(|number| reply.count(*number));
+    })
 }
 
 pub fn around(call: &Call) -> Result<()> {

@@ -18,22 +18,33 @@ pub fn rows(board: &ServerBoard, first: u64, count: u64, options: &ReadOptions, 
         reply.bulk(&json);
         return Ok(());
     }
-    resp_rows(board, first, count, options, reply)
+    resp_rows(board, first, count, options, reply, || ())
 }
 
-pub fn resp_rows(board: &ServerBoard, first: u64, count: u64, options: &ReadOptions, reply: &Reply) -> Result<()> {
+/// `begin` replies what comes before the rows, once nothing can go wrong any more: an error inside a reply would be
+/// taken for one of its elements.
+pub fn resp_rows(
+    board: &ServerBoard,
+    first: u64,
+    count: u64,
+    options: &ReadOptions,
+    reply: &Reply,
+    begin: impl Fn(),
+) -> Result<()> {
     let found = board.rows_from(first, count);
     check_rows(found)?;
     let mut started = false;
     board.rows(first, count, options.kind(board), &mut |row| {
         if !started {
-            // Not before the first row: by then nothing can go wrong any more.
+            // The first row is visited when all of them were seen to decode.
+            begin();
             reply.array(found);
             started = true;
         }
         resp_row(board, &row, options, reply)
     })?;
     if !started {
+        begin();
         reply.array(0);
     }
     Ok(())

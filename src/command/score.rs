@@ -56,7 +56,8 @@ pub fn scoreat(call: &Call) -> Result<()> {
         reply.null();
         return Ok(());
     };
-    let exact = percentile / 100.0 * worst as f64;
+    // In this order whole percentiles of whole positions stay whole.
+    let exact = percentile * worst as f64 / 100.0;
     let below = (exact.floor() as u64).min(worst);
     let above = (exact.ceil() as u64).min(worst);
     let score = |from_worst: u64| -> Result<f64> {

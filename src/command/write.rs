@@ -118,8 +118,11 @@ fn add_to(call: &Call, mut board: ServerBoard, options: &AddOptions, args: Args)
     board.prepare_write(pairs.iter().map(|(_, member)| member))?;
 
     let reply = Reply::new(call.ctx);
-    let before = if options.with_rank { standings(&board, &pairs)? } else { Vec::new() };
-    let mut tally = (pairs.len() > 1 && (options.count_changed || rules.keep.is_some())).then(Tally::default);
+    let before = if options.with_rank { standings(&mut board, &pairs)? } else { Vec::new() };
+    // A board that is larger than its bound may lose the very member that is written.
+    let overfull = rules.keep.is_some_and(|keep| board.members() > keep);
+    let several = pairs.len() > 1 && (options.count_changed || rules.keep.is_some());
+    let mut tally = (several || overfull).then(Tally::default);
     let (mut added, mut changed) = (0, 0);
     for (values, member) in &pairs {
         if let Some(tally) = &mut tally {
@@ -173,7 +176,10 @@ impl Tally {
 }
 
 /// The rank of each pair's member, in the board's default kind.
-fn standings(board: &ServerBoard, pairs: &[(Tuple, Text)]) -> Result<Vec<Option<u64>>> {
+fn standings(board: &mut ServerBoard, pairs: &[(Tuple, Text)]) -> Result<Vec<Option<u64>>> {
+    for (_, member) in pairs {
+        board.find_or_mend(member)?;
+    }
     pairs.iter().map(|(_, member)| Ok(standing(board, member)?.map(|(rank, _)| rank))).collect()
 }
 
@@ -247,9 +253,10 @@ pub fn incr(call: &Call) -> Result<()> {
     };
     let rules =
         WriteRules { only: Only::Any, update: Update::Set, keep: schema.rules.keep, now: clock(call, &schema, at) };
+    let overfull = rules.keep.is_some_and(|keep| board.members() > keep);
     let outcome = board.place(&member, found, &values, &rules)?;
     let reply = Reply::new(call.ctx);
-    if outcome == Outcome::Refused {
+    if outcome == Outcome::Refused || overfull && board.find(&member)?.is_none() {
         stats::REFUSED.add(1);
         reply.null();
     } else if with_rank.is_some() {

@@ -18,6 +18,7 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent, RedisModuleStrin
 
 use super::context::Ctx;
 use super::hash::Hash;
+use super::journey::{journeys, Event, Fate, Place};
 use super::key::Access;
 use super::propagation;
 use super::text::Text;
@@ -37,23 +38,10 @@ const MOST_NAMES_ASIDE: usize = 8;
 /// What every companion's key starts with.
 const COMPANION_START: &[u8] = b"rank:";
 
-/// A key of one of the server's databases.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Place {
-    db: c_int,
-    key: Box<[u8]>,
-}
-
 /// Where the scan for companions stands.
 enum Scan {
     At { db: c_int, cursor: u64 },
     Waiting(u32),
-}
-
-/// What happened to a board, to be dealt with once the command, or the whole transaction, is over.
-enum Event {
-    Gone(Place),
-    Renamed(Place, Place),
 }
 
 struct Keeper {
@@ -110,6 +98,12 @@ impl Keeper {
 /// Remembers that a board has companions.
 pub fn note_companions(ctx: Ctx, board: &Text) {
     keeper().note(Place { db: ctx.db(), key: board.bytes().into() });
+}
+
+/// Frees a name for a board that is about to get it: what earlier boards left there is dropped first.
+pub fn make_room(ctx: Ctx, board: &Text) {
+    settle(ctx);
+    tend(ctx, &Place { db: ctx.db(), key: board.bytes().into() });
 }
 
 /// Whether no job of the keeper's is waiting in the server.
@@ -175,12 +169,16 @@ fn take_event(event: &[u8], key: &[u8], db: c_int) -> bool {
         }
         b"rename_to" | b"move_to" => match keeper.leaving.take() {
             Some(from) => {
+                if keeper.knows(db, key) && from != place() {
+                    keeper.events.push(Event::Overwritten(place()));
+                }
                 // It may be renamed again before anything is done about it.
                 keeper.note(place());
                 Some(Event::Renamed(from, place()))
             }
-            None => keeper.knows(db, key).then(|| Event::Gone(place())),
+            None => keeper.knows(db, key).then(|| Event::Overwritten(place())),
         },
+        b"copy_to" => keeper.knows(db, key).then(|| Event::Overwritten(place())),
         _ => None,
     };
     let Some(happened) = happened else { return false };
@@ -233,45 +231,27 @@ pub fn settle(ctx: Ctx) {
     let db = ctx.db();
     let events = std::mem::take(&mut keeper().events);
     let journeys = journeys(events);
-    let moved: Vec<(&Place, &Place)> =
-        journeys.iter().filter_map(|(from, to)| to.as_ref().filter(|to| *to != from).map(|to| (from, to))).collect();
+    for (from, fate) in &journeys {
+        if *fate == Fate::Overwritten {
+            // Even if it has the same id: a copy that came over its original has members of its own.
+            drop_companions(ctx, from);
+        }
+    }
+    let moved: Vec<(&Place, &Place)> = journeys
+        .iter()
+        .filter_map(|(from, fate)| match fate {
+            Fate::At(to) => Some((from, to)),
+            Fate::Deleted | Fate::Overwritten => None,
+        })
+        .collect();
     follow(ctx, &moved);
-    for (from, to) in &journeys {
+    for (from, fate) in &journeys {
         tend(ctx, from);
-        if let Some(to) = to {
+        if let Fate::At(to) = fate {
             tend(ctx, to);
         }
     }
     ctx.select(db);
-}
-
-/// From where to where each board went; to nowhere if it is gone.
-fn journeys(events: Vec<Event>) -> Vec<(Place, Option<Place>)> {
-    let mut journeys: Vec<(Place, Option<Place>)> = Vec::new();
-    // Which journey has come to a place.
-    let mut arrived: HashMap<Place, usize> = HashMap::new();
-    let mut go = |from: &Place, to: Option<&Place>| {
-        let journey = arrived.remove(from).unwrap_or_else(|| {
-            journeys.push((from.clone(), None));
-            journeys.len() - 1
-        });
-        if let Some((_, now)) = journeys.get_mut(journey) {
-            *now = to.cloned();
-        }
-        if let Some(to) = to {
-            arrived.insert(to.clone(), journey);
-        }
-    };
-    for event in events {
-        match event {
-            Event::Gone(place) => go(&place, None),
-            Event::Renamed(from, to) => {
-                go(&to, None);
-                go(&from, Some(&to));
-            }
-        }
-    }
-    journeys
 }
 
 /// The id of the board that is there now.
@@ -280,14 +260,37 @@ fn board_id(ctx: Ctx, board: &Text) -> Option<Id> {
     Marker::find(&zset).ok()?.map(|marker| marker.id)
 }
 
+/// The slot is moving: a board that is gone from here may have been taken elsewhere, and its companions follow.
+fn slot_is_moving(ctx: Ctx, board: &Text) -> bool {
+    ctx.is_cluster() && ctx.exists(&[board]).is_err()
+}
+
+fn drop_companions(ctx: Ctx, place: &Place) {
+    let board = Text::new(&place.key);
+    if !ctx.select(place.db) || slot_is_moving(ctx, &board) {
+        return;
+    }
+    for part in Part::ALL {
+        if let Ok(mut hash) = Hash::open(ctx, part, &board, Access::Write) {
+            drop_if_stamped(&mut hash);
+        }
+    }
+}
+
+fn drop_if_stamped(hash: &mut Hash) {
+    if hash.is_stamped() {
+        hash.unlink();
+        stats::DROPPED.add(1);
+    }
+}
+
 /// Drops what is not the board's, and forgets boards that have nothing left.
 fn tend(ctx: Ctx, place: &Place) {
     if !ctx.select(place.db) {
         return;
     }
     let board = Text::new(&place.key);
-    if ctx.exists(&[&board]).is_err() {
-        // The slot is moving: a board that is gone from here may have been taken elsewhere, its companions follow.
+    if slot_is_moving(ctx, &board) {
         return;
     }
     let id = board_id(ctx, &board);
@@ -296,9 +299,8 @@ fn tend(ctx: Ctx, place: &Place) {
         let Ok(mut hash) = Hash::open(ctx, part, &board, Access::Write) else { continue };
         if id.is_some_and(|id| matches!(hash.state(&id), Companion::Stamped(_))) {
             left = true;
-        } else if hash.is_stamped() {
-            hash.unlink();
-            stats::DROPPED.add(1);
+        } else {
+            drop_if_stamped(&mut hash);
         }
     }
     let mut keeper = keeper();

@@ -6,6 +6,7 @@ mod call;
 mod context;
 mod hash;
 mod info;
+mod journey;
 mod keeper;
 mod key;
 mod limiter;
@@ -18,7 +19,7 @@ mod zset;
 
 pub use context::Call;
 pub use hash::Hash;
-pub use keeper::may_stop;
+pub use keeper::{make_room, may_stop};
 pub use key::{Key, KeyType};
 pub use limiter::Limiter;
 pub use register::{run, start, Command};

@@ -93,13 +93,16 @@ impl ZSet {
         Ok(act(cell.insert(Box::new(Hash::open(self.ctx, part, &self.name, self.access)?))))
     }
 
-    /// Whether a companion key exists, whoever's it is.
-    pub fn companion_key(&self, part: Part, id: &Id) -> Option<Text> {
+    /// The key of a companion that exists and is this board's.
+    pub fn companion_key(&self, part: Part, id: &Id) -> Result<Option<Text>> {
         let found = self.with_companion(part, |hash| match hash.state(id) {
             Companion::Stamped(_) => Some(hash.name().clone()),
             _ => None,
         });
-        found.unwrap_or(None)
+        match found {
+            Err(Error::NoCompanionName) => Ok(None),
+            found => found,
+        }
     }
 
     /// Propagates and announces what was changed: the one place where writes become known.
