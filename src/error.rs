@@ -186,3 +186,11 @@ impl From<RateError> for Error {
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Sets an option that may be given once.
+pub fn set_once<T>(place: &mut Option<T>, value: T, option: &'static str) -> Result<()> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(Error::OptionTwice(option)),
+    }
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::schema::{Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
-use crate::error::{Error, Result, Shown};
+use crate::error::{set_once, Error, Result, Shown};
 use crate::number::parse_integer;
 
 const MAX_FIELDS: usize = 32;
@@ -26,7 +26,7 @@ impl Rules {
         let mut adopt = None;
         while let Some(word) = words.next() {
             if word.eq_ignore_ascii_case(b"ADOPT") {
-                put_once(&mut adopt, (), "ADOPT")?;
+                set_once(&mut adopt, (), "ADOPT")?;
             } else {
                 reader.read(word, &mut words)?;
             }
@@ -170,14 +170,14 @@ struct RulesReader {
 impl RulesReader {
     fn read(&mut self, word: &[u8], words: &mut Words) -> Result<()> {
         match word.to_ascii_uppercase().as_slice() {
-            b"ASC" => put_once(&mut self.order, Order::Ascending, "the order"),
-            b"DESC" => put_once(&mut self.order, Order::Descending, "the order"),
+            b"ASC" => set_once(&mut self.order, Order::Ascending, "the order"),
+            b"DESC" => set_once(&mut self.order, Order::Descending, "the order"),
             b"FIELD" => self.field(words),
-            b"TIES" => put_once(&mut self.ties, read_ties(words)?, "TIES"),
+            b"TIES" => set_once(&mut self.ties, read_ties(words)?, "TIES"),
             b"KEEP" => {
-                put_once(&mut self.keep, words.integer("KEEP", "1 or more", 1, i64::MAX)?.unsigned_abs(), "KEEP")
+                set_once(&mut self.keep, words.integer("KEEP", "1 or more", 1, i64::MAX)?.unsigned_abs(), "KEEP")
             }
-            b"UPDATE" => put_once(&mut self.update, read_update(words)?, "UPDATE"),
+            b"UPDATE" => set_once(&mut self.update, read_update(words)?, "UPDATE"),
             _ => Err(Error::UnknownOption(Shown::new(word))),
         }
     }
@@ -218,13 +218,6 @@ impl RulesReader {
             keep: self.keep,
             update: self.update.unwrap_or(Update::Set),
         })
-    }
-}
-
-fn put_once<T>(place: &mut Option<T>, value: T, what: &'static str) -> Result<()> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(Error::OptionTwice(what)),
     }
 }
 

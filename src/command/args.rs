@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::board::{FieldBound, Schema, Tuple, Value};
+pub use crate::error::set_once as once;
 use crate::error::{Error, Result, Shown};
 use crate::number::{parse_extended, parse_finite, parse_integer};
 use crate::server::{Arg, Args, Text};
@@ -82,14 +83,6 @@ pub fn pairs(schema: &Schema, mut args: Args) -> Result<Pairs> {
         pairs.push((values, required(&mut args)?.text()));
     }
     Ok(pairs)
-}
-
-/// Sets an option that may be given once.
-pub fn once<T>(place: &mut Option<T>, value: T, name: &'static str) -> Result<()> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(Error::OptionTwice(name)),
-    }
 }
 
 /// One of several options that exclude each other, with its name.

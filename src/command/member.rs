@@ -26,20 +26,22 @@ pub fn get(call: &Call) -> Result<()> {
 }
 
 pub fn score(call: &Call) -> Result<()> {
-    let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args).map(Arg::text)?;
-    nothing_more(&args)?;
-    let board = open(call, key, Access::Read)?;
-    let reply = Reply::new(call.ctx);
-    match board.find(&member)? {
-        Some(found) => reply.scores(&found.decoded.values),
-        None => reply.null(),
-    }
-    Ok(())
+    about_member(call, |_, found, reply| {
+        reply.scores(&found.decoded.values);
+        Ok(())
+    })
 }
 
 pub fn percentile(call: &Call) -> Result<()> {
+    about_member(call, |board, found, reply| {
+        let worse = board.worse(&found.decoded.values)?;
+        reply.float(100.0 * worse as f64 / board.members() as f64);
+        Ok(())
+    })
+}
+
+/// A read that takes a key and a member and no options; null for a stranger.
+fn about_member(call: &Call, tell: impl Fn(&ServerBoard, &Found<Text>, &Reply) -> Result<()>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
@@ -47,13 +49,12 @@ pub fn percentile(call: &Call) -> Result<()> {
     let board = open(call, key, Access::Read)?;
     let reply = Reply::new(call.ctx);
     match board.find(&member)? {
-        Some(found) => {
-            let worse = board.worse(&found.decoded.values)?;
-            reply.float(100.0 * worse as f64 / board.members() as f64);
+        Some(found) => tell(&board, &found, &reply),
+        None => {
+            reply.null();
+            Ok(())
         }
-        None => reply.null(),
     }
-    Ok(())
 }
 
 /// A member of the group, with its rank on the board and its place in the group.

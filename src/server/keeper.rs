@@ -17,14 +17,13 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent, RedisModuleString};
 
 use super::context::Ctx;
+use super::follow::{board_id, follow};
 use super::hash::Hash;
 use super::journey::{journeys, Event, Fate, Place};
 use super::key::Access;
 use super::propagation;
 use super::text::Text;
-use super::zset::ZSet;
-use crate::board::{Companion, Id, Marker, Part};
-use crate::error::Result;
+use crate::board::{Companion, Part};
 use crate::stats;
 
 /// Keys looked at by one step of the scan, some tenths of a millisecond.
@@ -33,8 +32,6 @@ const SCANNED_AT_ONCE: u64 = 1000;
 const TICKS_BETWEEN_SCANS: u32 = 100;
 /// Boards looked at by one step of the sweep.
 const SWEPT_AT_ONCE: usize = 20;
-/// So many names are tried for a companion that must get out of another's way.
-const MOST_NAMES_ASIDE: usize = 8;
 /// What every companion's key starts with.
 const COMPANION_START: &[u8] = b"rank:";
 
@@ -254,12 +251,6 @@ pub fn settle(ctx: Ctx) {
     ctx.select(db);
 }
 
-/// The id of the board that is there now.
-fn board_id(ctx: Ctx, board: &Text) -> Option<Id> {
-    let zset = ZSet::open(ctx, board.clone(), Access::Peek).ok()?;
-    Marker::find(&zset).ok()?.map(|marker| marker.id)
-}
-
 /// The slot is moving: a board that is gone from here may have been taken elsewhere, and its companions follow.
 fn slot_is_moving(ctx: Ctx, board: &Text) -> bool {
     ctx.is_cluster() && ctx.exists(&[board]).is_err()
@@ -308,78 +299,6 @@ fn tend(ctx: Ctx, place: &Place) {
         keeper.note(place.clone());
     } else {
         keeper.forget(place);
-    }
-}
-
-/// A companion on its way.
-struct Moving {
-    db: c_int,
-    from: Text,
-    to_db: c_int,
-    to: Text,
-}
-
-/// Takes companions along to where their boards are now.
-fn follow(ctx: Ctx, moved: &[(&Place, &Place)]) {
-    let mut moving: Vec<Moving> = moved
-        .iter()
-        .flat_map(|(from, to)| Part::ALL.map(|part| companion_to_move(ctx, part, from, to)))
-        .flatten()
-        .collect();
-    if moved.len() > 1 {
-        // Boards may have changed places: out of each other's way first.
-        for companion in &mut moving {
-            ctx.select(companion.db);
-            companion.step_aside(ctx);
-        }
-    }
-    for companion in moving {
-        if companion.go(ctx).is_ok() {
-            stats::FOLLOWED.add(1);
-        }
-    }
-}
-
-/// The companion under the board's old name, if it is the board's.
-fn companion_to_move(ctx: Ctx, part: Part, from: &Place, to: &Place) -> Option<Moving> {
-    let (old, new) = (Text::new(&from.key), Text::new(&to.key));
-    let id = if ctx.select(to.db) { board_id(ctx, &new)? } else { return None };
-    let target = part.key(new.bytes())?;
-    ctx.select(from.db);
-    let hash = Hash::open(ctx, part, &old, Access::Peek).ok()?;
-    let ours = matches!(hash.state(&id), Companion::Stamped(_)) && board_id(ctx, &old) != Some(id);
-    ctx.select(to.db);
-    let free = Hash::check_free(ctx, part, &new).is_ok();
-    (ours && free).then(|| Moving { db: from.db, from: hash.name().clone(), to_db: to.db, to: Text::new(&target) })
-}
-
-impl Moving {
-    /// To a name in the same slot that nobody uses.
-    fn step_aside(&mut self, ctx: Ctx) {
-        for tildes in 1..=MOST_NAMES_ASIDE {
-            let aside = Text::new(&[self.from.bytes(), &b"~".repeat(tildes)].concat());
-            let renamed = ctx.write(c"RENAMENX", &mut [self.from.raw(), aside.raw()]);
-            if renamed.is_ok_and(|reply| reply.count() == 1) {
-                self.from = aside;
-                return;
-            }
-        }
-    }
-
-    fn go(&self, ctx: Ctx) -> Result<()> {
-        ctx.select(self.db);
-        if self.db != self.to_db {
-            // MOVE keeps the name, and moves nothing onto a key that is there.
-            if self.from.bytes() != self.to.bytes() {
-                ctx.rename(&self.from, &self.to)?;
-            }
-            ctx.select(self.to_db);
-            ctx.write(c"UNLINK", &mut [self.to.raw()])?;
-            ctx.select(self.db);
-            let db = Text::new(self.to_db.to_string().as_bytes());
-            return ctx.write(c"MOVE", &mut [self.to.raw(), db.raw()]).map(drop);
-        }
-        ctx.rename(&self.from, &self.to)
     }
 }
 

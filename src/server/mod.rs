@@ -4,6 +4,7 @@
 mod api;
 mod call;
 mod context;
+mod follow;
 mod hash;
 mod info;
 mod journey;
