@@ -137,7 +137,7 @@ unsafe extern "C" fn on_key_event(
     // SAFETY: as above.
     let key = unsafe { Text::share(key) };
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        if take_event(event, key.bytes(), ctx.db()) {
+        if take_event(event, key.bytes(), ctx) {
             schedule(ctx);
         }
     }));
@@ -145,7 +145,8 @@ unsafe extern "C" fn on_key_event(
 }
 
 /// Whether there is something to be done once the command is over.
-fn take_event(event: &[u8], key: &[u8], db: c_int) -> bool {
+fn take_event(event: &[u8], key: &[u8], ctx: Ctx) -> bool {
+    let db = ctx.db();
     let mut keeper = keeper();
     let arrives = matches!(event, b"restore" | b"rename_to" | b"move_to" | b"copy_to");
     if arrives && key.starts_with(COMPANION_START) {
@@ -158,27 +159,34 @@ fn take_event(event: &[u8], key: &[u8], db: c_int) -> bool {
         return false;
     }
     let place = || Place { db, key: key.into() };
+    let known = keeper.knows(db, key);
     let happened = match event {
-        b"del" | b"expired" | b"evicted" => keeper.knows(db, key).then(|| Event::Gone(place())),
+        b"del" | b"expired" | b"evicted" => known.then(|| Event::Gone(place())),
         b"rename_from" | b"move_from" => {
-            keeper.leaving = keeper.knows(db, key).then(place);
+            keeper.leaving = known.then(place);
             None
         }
         b"rename_to" | b"move_to" => match keeper.leaving.take() {
             Some(from) => {
-                if keeper.knows(db, key) && from != place() {
-                    keeper.events.push(Event::Overwritten(place()));
-                }
                 // It may be renamed again before anything is done about it.
                 keeper.note(place());
                 Some(Event::Renamed(from, place()))
             }
-            None => keeper.knows(db, key).then(|| Event::Overwritten(place())),
+            None => known.then(|| Event::Overwritten(place())),
         },
-        b"copy_to" => keeper.knows(db, key).then(|| Event::Overwritten(place())),
+        b"copy_to" => known.then(|| Event::Overwritten(place())),
         _ => None,
     };
     let Some(happened) = happened else { return false };
+    if !ctx.is_serving_primary() {
+        // What an AOF or a primary replays, it replays with its consequences.
+        return false;
+    }
+    if let Event::Renamed(from, to) = &happened {
+        if known && from != to {
+            keeper.events.push(Event::Overwritten(to.clone()));
+        }
+    }
     keeper.events.push(happened);
     !std::mem::replace(&mut keeper.job_is_scheduled, true)
 }
