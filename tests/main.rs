@@ -2,6 +2,7 @@
 
 mod support;
 
+mod attributes;
 mod bad_input;
 mod boards;
 mod clients;
