@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::raw::c_longlong;
+use std::os::raw::{c_int, c_longlong};
 
 use redis_module::raw::{self, RedisModuleCallReply, RedisModuleString};
 
@@ -62,21 +62,21 @@ impl CallReply {
         unsafe { api!(RedisModule_CallReplyLength)(self.raw) }
     }
 
-    /// The reply of a scan.
-    fn scanned(&self) -> (u64, Vec<Text>) {
+    /// The reply of a scan: every string of its list, every second one, and so on.
+    fn scanned(&self, every: usize) -> (u64, Vec<Text>) {
         let next = self.text_at(0).and_then(|text| std::str::from_utf8(text.bytes()).ok()?.parse().ok());
-        (next.unwrap_or(0), self.texts_at(1))
+        (next.unwrap_or(0), self.texts_at(1, every))
     }
 
     /// The strings of an array inside the array.
-    fn texts_at(&self, index: usize) -> Vec<Text> {
+    fn texts_at(&self, index: usize, every: usize) -> Vec<Text> {
         // SAFETY: the reply is alive; elements belong to it; the strings that are made are ours.
         unsafe {
             let list = api!(RedisModule_CallReplyArrayElement)(self.raw, index);
             if list.is_null() {
                 return Vec::new();
             }
-            let texts = (0..api!(RedisModule_CallReplyLength)(list)).filter_map(|i| {
+            let texts = (0..api!(RedisModule_CallReplyLength)(list)).step_by(every).filter_map(|i| {
                 let element = api!(RedisModule_CallReplyArrayElement)(list, i);
                 Text::take(api!(RedisModule_CreateStringFromCallReply)(element))
             });
@@ -135,6 +135,18 @@ impl Ctx {
         Ok(reply.count())
     }
 
+    /// Selects the database, unless this server is no longer the one that serves the key: who waits between two steps of
+    /// a command may find a replica, or a cluster's slot gone.
+    pub fn check_is_serving(self, db: c_int, key: &Text) -> Result<()> {
+        if !self.select(db) || !self.is_serving_primary() {
+            return Err(Error::TryAgain);
+        }
+        if self.is_cluster() {
+            self.exists(&[key])?;
+        }
+        Ok(())
+    }
+
     /// Some keys of the selected database: the cursor to go on with, and names.
     pub fn scan_keys(self, cursor: u64, pattern: &str, count: u64) -> Result<(u64, Vec<Text>)> {
         let cursor = cursor.to_string();
@@ -153,14 +165,23 @@ impl Ctx {
                 i64::try_from(count).unwrap_or(i64::MAX),
             )
         })?;
-        Ok(reply.scanned())
+        Ok(reply.scanned(1))
     }
 
-    /// ZSCAN or HSCAN: the cursor to go on with, and names and values in turn.
-    pub fn scan(self, command: &CStr, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text>)> {
+    /// ZSCAN: the cursor to go on with, and elements.
+    pub fn zscan(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text>)> {
+        Ok(self.scan(c"ZSCAN", key, cursor, count)?.scanned(2))
+    }
+
+    /// HSCAN: the cursor to go on with, and fields and values in turn.
+    pub fn hscan(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text>)> {
+        Ok(self.scan(c"HSCAN", key, cursor, count)?.scanned(1))
+    }
+
+    fn scan(self, command: &CStr, key: &Text, cursor: u64, count: u64) -> Result<CallReply> {
         let cursor = cursor.to_string();
         // SAFETY: strings and buffers are alive during the call; `l` takes a long long.
-        let reply = CallReply::checked(unsafe {
+        CallReply::checked(unsafe {
             api!(RedisModule_Call)(
                 self.raw(),
                 command.as_ptr(),
@@ -171,8 +192,7 @@ impl Ctx {
                 c"COUNT".as_ptr(),
                 i64::try_from(count).unwrap_or(i64::MAX),
             )
-        })?;
-        Ok(reply.scanned())
+        })
     }
 
     pub fn zrange(self, key: &Text, first: u64, last: u64) -> Result<CallReply> {

@@ -23,6 +23,7 @@ use super::journey::{journeys, Event, Fate, Place};
 use super::key::Access;
 use super::propagation;
 use super::text::Text;
+use super::watch;
 use crate::board::{Companion, Part};
 use crate::stats;
 
@@ -313,6 +314,7 @@ fn tend(ctx: Ctx, place: &Place) {
 unsafe extern "C" fn on_swap(_: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
     // Every board may be in another database now: learn them anew.
     keeper().serving = false;
+    watch::everything_changed();
 }
 
 unsafe extern "C" fn on_cron(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {

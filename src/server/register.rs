@@ -12,6 +12,7 @@ use super::info::set_command_info;
 use super::keeper;
 use super::propagation;
 use super::reply::Reply;
+use super::steps;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::stats;
@@ -66,6 +67,11 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
     set_module_options(ctx);
     register_info(ctx);
     commands.iter().all(|command| create(ctx, command)) && keeper::start(ctx) && propagation::start(ctx)
+}
+
+/// Whether nothing of ours is waiting in the server, which would call us back.
+pub fn may_stop() -> bool {
+    keeper::may_stop() && steps::none_waits()
 }
 
 /// The module's section of `INFO`.

@@ -353,6 +353,10 @@ impl Store for ZSet {
         ignore_unnamable(self.with_companion(part, |hash| hash.remove_entry(member)).map(drop))
     }
 
+    fn remove_field(&mut self, part: Part, field: &[u8]) -> Result<()> {
+        self.with_companion(part, |hash| hash.remove_field(Text::new(field))).map(drop)
+    }
+
     fn drop_companion(&mut self, part: Part) -> Result<()> {
         ignore_unnamable(self.with_companion(part, Hash::unlink))
     }
@@ -369,8 +373,8 @@ impl Store for ZSet {
         if !self.exists() {
             return Ok((0, Vec::new()));
         }
-        let (next, texts) = self.ctx.scan(c"ZSCAN", &self.name, cursor, count)?;
-        let elements = texts.into_iter().step_by(2);
+        let (next, elements) = self.ctx.zscan(&self.name, cursor, count)?;
+        let elements = elements.into_iter();
         Ok((next, elements.filter_map(|element| self.score(&element).map(|score| (element, score))).collect()))
     }
 
