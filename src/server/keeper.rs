@@ -17,12 +17,13 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent, RedisModuleString};
 
 use super::context::Ctx;
+use super::filter::Filter;
 use super::follow::{board_id, follow};
 use super::hash::Hash;
 use super::journey::{journeys, Event, Fate, Place};
 use super::key::Access;
 use super::propagation;
-use super::text::Text;
+use super::text::{bytes_of, Text};
 use super::watch;
 use crate::board::{Companion, Part};
 use crate::stats;
@@ -69,6 +70,9 @@ static KEEPER: LazyLock<Mutex<Keeper>> = LazyLock::new(|| {
     })
 });
 
+/// The names of all boards in the table, of whatever database, and of some that were.
+static NAMES: Filter = Filter::new();
+
 /// Never held while something is called that may come back here.
 fn keeper() -> MutexGuard<'static, Keeper> {
     KEEPER.lock().unwrap_or_else(PoisonError::into_inner)
@@ -76,12 +80,12 @@ fn keeper() -> MutexGuard<'static, Keeper> {
 
 impl Keeper {
     fn note(&mut self, place: Place) {
+        NAMES.enter(&place.key);
         if self.boards.entry(place.db).or_default().insert(place.key.clone()) {
             self.sweep.push_back(place);
         }
     }
 
-    /// Asked for every key that is deleted: must cost next to nothing.
     fn knows(&self, db: c_int, key: &[u8]) -> bool {
         self.boards.get(&db).is_some_and(|boards| boards.contains(key))
     }
@@ -130,18 +134,20 @@ unsafe extern "C" fn on_key_event(
     key: *mut RedisModuleString,
 ) -> c_int {
     // SAFETY: the server passes a live context, event name and key.
-    let (ctx, event) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event).to_bytes()) };
-    if matches!(event, b"expire" | b"persist") {
-        // The commonest of the class, and nothing to us.
-        return raw::REDISMODULE_OK as c_int;
+    let (ctx, event, key) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event).to_bytes(), bytes_of(key)) };
+    // Every key that is deleted or given an expiry comes by here: what is nothing to us must cost next to nothing.
+    let concerns_us = match event {
+        b"expire" | b"persist" => false,
+        b"del" | b"expired" | b"evicted" => NAMES.may_have(key),
+        _ => true,
+    };
+    if concerns_us {
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            if take_event(event, key, ctx) {
+                schedule(ctx);
+            }
+        }));
     }
-    // SAFETY: as above.
-    let key = unsafe { Text::share(key) };
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        if take_event(event, key.bytes(), ctx) {
-            schedule(ctx);
-        }
-    }));
     raw::REDISMODULE_OK as c_int
 }
 
@@ -328,6 +334,7 @@ unsafe extern "C" fn on_cron(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u
             if serving && !keeper.serving {
                 // Just started, or promoted: what was known is from another time.
                 keeper.boards.clear();
+                NAMES.empty();
                 keeper.sweep.clear();
                 keeper.scan = Scan::At { db: 0, cursor: 0 };
             }

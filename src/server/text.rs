@@ -142,7 +142,7 @@ impl Drop for Text {
 
 /// # Safety
 /// The string must outlive the slice.
-unsafe fn bytes_of<'a>(raw: *mut RedisModuleString) -> &'a [u8] {
+pub unsafe fn bytes_of<'a>(raw: *mut RedisModuleString) -> &'a [u8] {
     let mut length = 0;
     // SAFETY: the server returns a pointer to that many bytes, never null for a live string.
     unsafe {
