@@ -98,6 +98,16 @@ impl<S: Store> Board<S> {
 
     /// How many members are better on the fields.
     pub fn better(&self, values: &[Value], own: Option<&Found<S::Name>>) -> Result<u64> {
+        let lone_score = match own {
+            Some(own) if self.schema.layout.has_lone_scores() => Some(own.score),
+            _ => self.schema.layout.lone_score(values),
+        };
+        if let Some(score) = lone_score {
+            return match self.order {
+                Order::Descending => Ok(self.members().saturating_sub(self.below_score(score, true, own)?)),
+                Order::Ascending => self.below_score(score, false, own),
+            };
+        }
         let (low, high) = self.schema.layout.group(values);
         match self.order {
             Order::Descending => Ok(self.members().saturating_sub(self.below(&Edge::after(high), own)?)),
@@ -116,15 +126,25 @@ impl<S: Store> Board<S> {
 
     /// How many members stand below the edge. `own` is a member of the group that the edge belongs to.
     pub(super) fn below(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
+        if edge.place.spill.is_empty() {
+            return self.below_score(edge.place.score, edge.after, own);
+        }
+        Ok(self.members_below(self.index_of(edge, own)?, edge.place.score, edge.after))
+    }
+
+    /// The same for the edge before or `after` all elements with a score.
+    fn below_score(&self, score: f64, after: bool, own: Option<&Found<S::Name>>) -> Result<u64> {
         let index = match own {
-            _ if !edge.place.spill.is_empty() => self.index_of(edge, own)?,
-            Some(own) if own.score == edge.place.score => {
-                self.store.count_below_own(&own.element, own.score, edge.after)?
-            }
-            _ => self.store.count_below(edge.place.score, edge.after)?,
+            Some(own) if own.score == score => self.store.count_below_own(&own.element, score, after)?,
+            _ => self.store.count_below(score, after)?,
         };
-        let marker_below = edge.place.score > f64::NEG_INFINITY || edge.after;
-        Ok(index.saturating_sub(if marker_below { self.markers() } else { 0 }))
+        Ok(self.members_below(index, score, after))
+    }
+
+    /// How many of the elements below an edge are members.
+    fn members_below(&self, index: u64, score: f64, after: bool) -> u64 {
+        let marker_below = score > f64::NEG_INFINITY || after;
+        index.saturating_sub(if marker_below { self.markers() } else { 0 })
     }
 
     fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {

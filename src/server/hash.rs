@@ -1,6 +1,7 @@
 //! A companion hash of a board.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -15,39 +16,40 @@ use crate::board::{Companion, Entry, Id, Part, ID_ENTRY, MEMBER_ENTRY};
 use crate::error::{Error, Result};
 use crate::stats;
 
-enum Change {
-    Set(Text, Text),
-    Remove(Text),
+enum Change<'a> {
+    Set(Text<'a>, Text<'a>),
+    Remove(Text<'a>),
     Unlink,
 }
 
-pub struct Hash {
+pub struct Hash<'a> {
     ctx: Ctx,
-    board: Text,
-    name: Text,
+    board: Text<'a>,
+    name: Text<'a>,
     key: Option<Key>,
     exists: bool,
-    changes: SmallVec<[Change; 1]>,
+    changes: SmallVec<[Change<'a>; 1]>,
     /// The name of the entry that was looked up last, mostly the one to be written next.
-    last_entry: RefCell<Option<Text>>,
+    last_entry: RefCell<Option<Text<'a>>>,
 }
 
 /// The name of the stamp, made once.
 static ID_NAME: AtomicPtr<RedisModuleString> = AtomicPtr::new(ptr::null_mut());
 
-fn id_name() -> Text {
+fn id_name() -> Text<'static> {
     let made = ID_NAME.load(Ordering::Relaxed);
     if !made.is_null() {
         // SAFETY: the reference that was kept below is never given up.
-        return unsafe { Text::share(made) };
+        return unsafe { Text::borrow(made) };
     }
-    let name = Text::new(ID_ENTRY);
-    ID_NAME.store(name.clone().into_raw(), Ordering::Relaxed);
-    name
+    let name = ManuallyDrop::new(Text::new(ID_ENTRY));
+    ID_NAME.store(name.raw(), Ordering::Relaxed);
+    // SAFETY: as above.
+    unsafe { Text::borrow(name.raw()) }
 }
 
-impl Hash {
-    pub fn open(ctx: Ctx, part: Part, board: &Text, access: Access) -> Result<Hash> {
+impl<'a> Hash<'a> {
+    pub fn open(ctx: Ctx, part: Part, board: &Text<'a>, access: Access) -> Result<Hash<'a>> {
         let name = Text::new(&part.key(board.bytes()).ok_or(Error::NoCompanionName)?);
         let access = if access == Access::Write { Access::Write } else { Access::Peek };
         if access == Access::Write {
@@ -104,7 +106,7 @@ impl Hash {
         self.key.as_ref().map_or(0, Key::len)
     }
 
-    fn get(&self, field: &Text) -> Option<Text> {
+    fn get(&self, field: &Text) -> Option<Text<'a>> {
         let key = self.key.as_ref().filter(|_| self.exists())?;
         let mut value: *mut RedisModuleString = ptr::null_mut();
         let end: *mut RedisModuleString = ptr::null_mut();
@@ -115,7 +117,7 @@ impl Hash {
         }
     }
 
-    pub fn entry(&self, member: &[u8]) -> Option<Text> {
+    pub fn entry(&self, member: &[u8]) -> Option<Text<'a>> {
         if !self.exists() {
             return None;
         }
@@ -131,7 +133,7 @@ impl Hash {
         self.set(name, Text::new(bytes));
     }
 
-    fn entry_name(&self, member: &[u8]) -> Text {
+    fn entry_name(&self, member: &[u8]) -> Text<'a> {
         let mut last = self.last_entry.borrow_mut();
         match last.as_ref() {
             Some(name) if name.bytes().get(1..) == Some(member) => name.clone(),
@@ -144,7 +146,7 @@ impl Hash {
         }
     }
 
-    fn set(&mut self, field: Text, value: Text) {
+    fn set(&mut self, field: Text<'a>, value: Text<'a>) {
         self.write(&field, value.raw());
         self.exists = true;
         self.changes.push(Change::Set(field, value));
@@ -203,7 +205,7 @@ impl Hash {
         !self.changes.is_empty()
     }
 
-    pub fn name(&self) -> &Text {
+    pub fn name(&self) -> &Text<'a> {
         &self.name
     }
 
@@ -255,7 +257,7 @@ impl Hash {
     }
 }
 
-impl Drop for Hash {
+impl Drop for Hash<'_> {
     fn drop(&mut self) {
         self.commit();
     }

@@ -135,7 +135,7 @@ unsafe extern "C" fn on_key_event(
         return raw::REDISMODULE_OK as c_int;
     }
     // SAFETY: as above.
-    let key = unsafe { Text::share(key) };
+    let key = unsafe { Text::borrow(key) };
     let _ = catch_unwind(AssertUnwindSafe(|| {
         if take_event(event, key.bytes(), ctx) {
             schedule(ctx);

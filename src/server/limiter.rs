@@ -19,17 +19,17 @@ use crate::rate::{self, Append, Entry, Fields, HashWrite, Log, RateError};
 /// So many stale entries are removed one by one; for more, one call of the core is cheaper.
 const FEW: usize = 16;
 
-pub struct Limiter {
+pub struct Limiter<'a> {
     ctx: Ctx,
-    name: Text,
+    name: Text<'a>,
     /// `None` for a key that does not exist and is not opened for writing.
     key: Option<Key>,
     /// Set by the first change: somebody listens to what is propagated.
     heard: bool,
 }
 
-impl Limiter {
-    pub fn open(ctx: Ctx, name: Text, access: Access) -> Limiter {
+impl<'a> Limiter<'a> {
+    pub fn open(ctx: Ctx, name: Text<'a>, access: Access) -> Limiter<'a> {
         let key = Key::open(ctx, &name, access);
         Limiter { ctx, name, key, heard: true }
     }
@@ -205,7 +205,7 @@ impl Limiter {
 
 /// The entries up to and including a time, `None` if there are more than a few. They are removed later: a sorted set must
 /// not change under an iterator.
-fn few_entries_through(key: &Key, micros: i64) -> Option<SmallVec<[Text; FEW]>> {
+fn few_entries_through(key: &Key, micros: i64) -> Option<SmallVec<[Text<'static>; FEW]>> {
     let mut entries = SmallVec::new();
     // SAFETY: the key is an open sorted set, which nothing changes while the iterator lives; elements are ours.
     unsafe {

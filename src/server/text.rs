@@ -18,8 +18,8 @@ impl<'a> Arg<'a> {
         unsafe { bytes_of(self.raw) }
     }
 
-    pub fn text(self) -> Text {
-        Text::retain(self.raw)
+    pub fn text(self) -> Text<'a> {
+        Text { raw: self.raw, owned: false, lives: PhantomData }
     }
 
     pub fn is(self, keyword: &str) -> bool {
@@ -76,67 +76,68 @@ impl<'a> Iterator for Args<'a> {
 
 impl ExactSizeIterator for Args<'_> {}
 
-/// A string of the server of which we hold a reference.
-pub struct Text {
+/// A string of the server: an argument, which lives for `'a` without our doing, or one of which we hold a reference.
+pub struct Text<'a> {
     raw: *mut RedisModuleString,
+    owned: bool,
+    lives: PhantomData<&'a ()>,
 }
 
-impl Text {
-    pub fn new(bytes: &[u8]) -> Text {
+impl<'a> Text<'a> {
+    pub fn new(bytes: &[u8]) -> Text<'a> {
         // SAFETY: a context is only needed for automatic memory, which we do not use.
-        Text { raw: unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) } }
+        Text::own(unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) })
     }
 
     /// # Safety
-    /// The string must be alive.
-    pub unsafe fn share(raw: *mut RedisModuleString) -> Text {
-        Text::retain(raw)
+    /// The string must live for `'a`.
+    pub unsafe fn borrow(raw: *mut RedisModuleString) -> Text<'a> {
+        Text { raw, owned: false, lives: PhantomData }
     }
 
-    fn retain(raw: *mut RedisModuleString) -> Text {
-        // SAFETY: the caller's string is alive.
-        unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };
-        Text { raw }
+    fn own(raw: *mut RedisModuleString) -> Text<'a> {
+        Text { raw, owned: true, lives: PhantomData }
     }
 
     /// # Safety
     /// The caller's reference passes to the `Text`.
-    pub unsafe fn take(raw: *mut RedisModuleString) -> Option<Text> {
+    pub unsafe fn take(raw: *mut RedisModuleString) -> Option<Text<'a>> {
         // Lazily: a `Text` made and dropped for a null pointer would free it.
-        (!raw.is_null()).then(|| Text { raw })
+        (!raw.is_null()).then(|| Text::own(raw))
     }
 
     pub fn raw(&self) -> *mut RedisModuleString {
         self.raw
     }
 
-    /// The reference passes to the caller.
-    pub fn into_raw(self) -> *mut RedisModuleString {
-        std::mem::ManuallyDrop::new(self).raw
-    }
-
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: we hold a reference, and nothing writes to the string.
+        // SAFETY: the string is alive, and nothing writes to it.
         unsafe { bytes_of(self.raw) }
     }
 }
 
-impl AsRef<[u8]> for Text {
+impl AsRef<[u8]> for Text<'_> {
     fn as_ref(&self) -> &[u8] {
         self.bytes()
     }
 }
 
-impl Clone for Text {
-    fn clone(&self) -> Text {
-        Text::retain(self.raw)
+impl Clone for Text<'_> {
+    fn clone(&self) -> Self {
+        if self.owned {
+            // SAFETY: the string is alive.
+            unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), self.raw) };
+        }
+        Text { ..*self }
     }
 }
 
-impl Drop for Text {
+impl Drop for Text<'_> {
     fn drop(&mut self) {
-        // SAFETY: the reference is ours, and given up once.
-        unsafe { api!(RedisModule_FreeString)(ptr::null_mut(), self.raw) };
+        if self.owned {
+            // SAFETY: the reference is ours, and given up once.
+            unsafe { api!(RedisModule_FreeString)(ptr::null_mut(), self.raw) };
+        }
     }
 }
 

@@ -11,13 +11,13 @@ const NEAR: u64 = 64;
 /// Elements fetched by one call where stepping cannot start.
 const CHUNK: u64 = 1000;
 
-impl ZSet {
+impl<'a> ZSet<'a> {
     /// From an index on, until `visit` says false or the end.
     pub(super) fn walk_from(
         &self,
         from: u64,
         direction: Direction,
-        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
+        visit: &mut dyn FnMut(Text<'a>, f64) -> Result<bool>,
     ) -> Result<()> {
         let card = self.card();
         if from >= card {
@@ -97,7 +97,7 @@ impl ZSet {
         from: u64,
         card: u64,
         direction: Direction,
-        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
+        visit: &mut dyn FnMut(Text<'a>, f64) -> Result<bool>,
     ) -> Result<()> {
         let Some(key) = self.key() else { return Ok(()) };
         let above = card - 1 - from;
@@ -131,7 +131,7 @@ impl ZSet {
         &self,
         from: u64,
         direction: Direction,
-        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
+        visit: &mut dyn FnMut(Text<'a>, f64) -> Result<bool>,
     ) -> Result<()> {
         let mut next = Some(from);
         while let Some(index) = next.filter(|index| *index < self.card()) {
@@ -159,7 +159,7 @@ impl ZSet {
 
 /// # Safety
 /// The key must have an iterator that has not reached its end.
-pub(super) unsafe fn current(key: &Key) -> Option<(Text, f64)> {
+pub(super) unsafe fn current<'a>(key: &Key) -> Option<(Text<'a>, f64)> {
     let mut score = 0.0;
     // SAFETY: the string that is made is ours.
     let element = unsafe { Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key.raw(), &mut score)) };
