@@ -1,9 +1,7 @@
 //! A companion hash of a board.
 
 use std::cell::RefCell;
-use std::mem::ManuallyDrop;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use redis_module::raw::{self, RedisModuleString};
 use smallvec::SmallVec;
@@ -11,6 +9,7 @@ use smallvec::SmallVec;
 use super::context::{Ctx, EventClass};
 use super::keeper::{note_companions, settle};
 use super::key::{Access, Key, KeyType};
+use super::names::kept;
 use super::text::Text;
 use crate::board::{Companion, Entry, Id, Part, ID_ENTRY, MEMBER_ENTRY};
 use crate::error::{Error, Result};
@@ -31,21 +30,6 @@ pub struct Hash<'a> {
     changes: SmallVec<[Change<'a>; 1]>,
     /// The name of the entry that was looked up last, mostly the one to be written next.
     last_entry: RefCell<Option<Text<'a>>>,
-}
-
-/// The name of the stamp, made once.
-static ID_NAME: AtomicPtr<RedisModuleString> = AtomicPtr::new(ptr::null_mut());
-
-fn id_name() -> Text<'static> {
-    let made = ID_NAME.load(Ordering::Relaxed);
-    if !made.is_null() {
-        // SAFETY: the reference that was kept below is never given up.
-        return unsafe { Text::borrow(made) };
-    }
-    let name = ManuallyDrop::new(Text::new(ID_ENTRY));
-    ID_NAME.store(name.raw(), Ordering::Relaxed);
-    // SAFETY: as above.
-    unsafe { Text::borrow(name.raw()) }
 }
 
 impl<'a> Hash<'a> {
@@ -80,7 +64,7 @@ impl<'a> Hash<'a> {
         if !self.exists() {
             return Companion::Absent;
         }
-        match self.get(&id_name()) {
+        match self.get(&kept(ID_ENTRY)) {
             Some(stamp) if stamp.bytes() == id => Companion::Stamped(self.len().saturating_sub(1)),
             _ => Companion::Foreign,
         }
@@ -97,7 +81,7 @@ impl<'a> Hash<'a> {
 
     /// Whether it is a companion at all, whosever: somebody's own hash of that name has no stamp.
     pub fn is_stamped(&self) -> bool {
-        self.get(&id_name()).is_some_and(|stamp| {
+        self.get(&kept(ID_ENTRY)).is_some_and(|stamp| {
             stamp.bytes().len() == size_of::<Id>() && stamp.bytes().iter().all(u8::is_ascii_hexdigit)
         })
     }
@@ -126,7 +110,7 @@ impl<'a> Hash<'a> {
 
     pub fn set_entry(&mut self, id: &Id, member: &[u8], bytes: &[u8]) {
         if !self.exists() {
-            self.set(id_name(), Text::new(id));
+            self.set(kept(ID_ENTRY), Text::new(id));
             note_companions(self.ctx, &self.board);
         }
         let name = self.entry_name(member);

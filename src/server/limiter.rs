@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use super::context::{Ctx, EventClass};
 use super::key::{Access, Key, KeyType};
+use super::names::kept;
 use super::text::Text;
 use crate::error::{Error, Result};
 use crate::rate::{self, Append, Entry, Fields, HashWrite, Log, RateError};
@@ -105,7 +106,7 @@ impl<'a> Limiter<'a> {
             self.unlink(key);
         }
         let fields: SmallVec<[(Text, Text); 2]> =
-            write.fields.iter().map(|(name, value)| (Text::new(name), Text::new(value))).collect();
+            write.fields.iter().map(|(name, value)| (kept(name), Text::new(value))).collect();
         let mut args: SmallVec<[*mut RedisModuleString; 7]> = SmallVec::new();
         args.push(self.name.raw());
         for (name, value) in &fields {
@@ -120,7 +121,9 @@ impl<'a> Limiter<'a> {
         }
         self.signal();
         self.announce(EventClass::Hash, c"hset");
-        self.expire_no_earlier(write.expire_at_ms);
+        if let Some(at_ms) = write.expire_at_ms {
+            self.expire_no_earlier(at_ms);
+        }
     }
 
     /// Whether there was a limiter; an error if there is something else.
@@ -274,7 +277,7 @@ impl Fields for HashKey<'_> {
         field: &[u8],
         parse: impl FnOnce(&[u8]) -> Result<T, RateError>,
     ) -> Result<Option<T>, RateError> {
-        let field = Text::new(field);
+        let field = kept(field);
         let mut value: *mut RedisModuleString = ptr::null_mut();
         let end: *mut RedisModuleString = ptr::null_mut();
         let flags = raw::REDISMODULE_HASH_NONE as c_int;

@@ -10,6 +10,7 @@ use redis_module::Context;
 use super::context::{Call, Ctx};
 use super::info::set_command_info;
 use super::keeper;
+use super::names;
 use super::propagation;
 use super::reply::Reply;
 use crate::docs::Doc;
@@ -74,6 +75,15 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
     set_module_options(ctx);
     register_info(ctx);
     commands.iter().all(|command| create(ctx, command)) && keeper::start(ctx) && propagation::start(ctx)
+}
+
+/// Whether the module may go: not while the server holds a job of ours, which it would run without its code.
+pub fn stop() -> bool {
+    let may_stop = keeper::may_stop();
+    if may_stop {
+        names::forget();
+    }
+    may_stop
 }
 
 /// The module's section of `INFO`.

@@ -1,6 +1,7 @@
 //! The server's strings.
 
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 use redis_module::raw::RedisModuleString;
@@ -95,6 +96,14 @@ impl<'a> Text<'a> {
         Text { raw, owned: false, lives: PhantomData }
     }
 
+    /// # Safety
+    /// The string must be alive.
+    pub unsafe fn share(raw: *mut RedisModuleString) -> Text<'a> {
+        // SAFETY: as the caller says.
+        unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };
+        Text::own(raw)
+    }
+
     fn own(raw: *mut RedisModuleString) -> Text<'a> {
         Text { raw, owned: true, lives: PhantomData }
     }
@@ -108,6 +117,15 @@ impl<'a> Text<'a> {
 
     pub fn raw(&self) -> *mut RedisModuleString {
         self.raw
+    }
+
+    /// A reference passes to the caller.
+    pub fn into_raw(self) -> *mut RedisModuleString {
+        if self.owned {
+            return ManuallyDrop::new(self).raw;
+        }
+        // SAFETY: the string is alive.
+        unsafe { Text::share(self.raw) }.into_raw()
     }
 
     pub fn bytes(&self) -> &[u8] {
