@@ -168,20 +168,21 @@ impl<S: Store> Board<S> {
 
     fn add_newcomer(&mut self, member: &S::Name, values: &[Value], rules: &WriteRules) -> Result<Outcome> {
         let place = self.schema.layout.encode(values, self.schema.layout.time_at(rules.now));
-        let refused = match rules.keep {
-            Some(keep) if self.members() >= keep => !self.beats(&place, keep.saturating_sub(1))?,
-            _ => false,
-        };
-        if !refused {
-            let element = self.element(&place.spill, member);
-            self.store.put(&element, place.score, Only::Any);
-            self.drop_old_attributes(member)?;
-            if self.schema.layout.spills() {
-                self.enter(&element)?;
+        let full = rules.keep.filter(|keep| self.members() >= *keep);
+        if let Some(keep) = full {
+            if !self.beats(&place, keep.saturating_sub(1))? {
+                self.keep_best(full)?;
+                return Ok(Outcome::Refused);
             }
         }
-        self.keep_best(rules.keep)?;
-        Ok(if refused { Outcome::Refused } else { Outcome::Added })
+        let element = self.element(&place.spill, member);
+        self.store.put(&element, place.score, Only::Any);
+        self.drop_old_attributes(member)?;
+        if self.schema.layout.spills() {
+            self.enter(&element)?;
+        }
+        self.keep_best(full)?;
+        Ok(Outcome::Added)
     }
 
     /// Attributes of a member that a core command removed must not come back with the name.
@@ -211,8 +212,10 @@ impl<S: Store> Board<S> {
     }
 
     fn keep_best(&mut self, keep: Option<u64>) -> Result<()> {
-        match keep {
-            Some(keep) if self.members() == keep + 1 => {
+        let Some(keep) = keep else { return Ok(()) };
+        match self.members().saturating_sub(keep) {
+            0 => Ok(()),
+            1 => {
                 let mut worst = None;
                 self.elements(keep, 1, self.direction(), &mut |element, _| {
                     worst = Some(element);
@@ -222,12 +225,11 @@ impl<S: Store> Board<S> {
                 self.store.note_evicted(1);
                 self.drop_idle_marker()
             }
-            Some(keep) if self.members() > keep => {
+            _ => {
                 let (count, _) = self.trim(keep, Leavers::Unnamed)?;
                 self.store.note_evicted(count);
                 Ok(())
             }
-            _ => Ok(()),
         }
     }
 
