@@ -8,6 +8,7 @@ use byteorder::{BigEndian, ByteOrder};
 use smallvec::SmallVec;
 
 use super::schema::{Order, Rules, TieRule, Ties, TimeUnit};
+use super::store::Direction;
 use super::value::{Tuple, Value};
 
 /// 2020-01-01T00:00:00Z in Unix milliseconds: tie times count from here.
@@ -236,22 +237,21 @@ impl Layout {
         !self.spills() && !self.has_time()
     }
 
-    /// The lowest and the highest place of members with these values, whatever their time and name.
-    pub fn group(&self, values: &[Value]) -> (Place, Place) {
-        let Some((_, max)) = self.time else {
-            let place = self.encode(values, 0);
-            return (place.clone(), place);
-        };
-        let (mut a, mut b) = (self.encode(values, 0), self.encode(values, max));
+    /// The lowest (`Up`) or highest (`Down`) place of members with these values, whatever their time and name: where a
+    /// walk in that direction meets the first of them.
+    pub fn group_start(&self, values: &[Value], direction: Direction) -> Place {
+        let Some((_, max)) = self.time else { return self.encode(values, 0) };
         if self.spills() {
             // The time is the last slot: without its bytes, a place stands for the whole group.
-            a.spill.truncate(a.spill.len().saturating_sub(SLOT_BYTES));
-            b.spill.truncate(b.spill.len().saturating_sub(SLOT_BYTES));
+            let mut place = self.encode(values, 0);
+            place.spill.truncate(place.spill.len().saturating_sub(SLOT_BYTES));
+            return place;
         }
-        if a.score <= b.score {
-            (a, b)
+        let (a, b) = (self.encode(values, 0), self.encode(values, max));
+        if (a.score <= b.score) == (direction == Direction::Up) {
+            a
         } else {
-            (b, a)
+            b
         }
     }
 

@@ -81,6 +81,10 @@ impl Store for Model {
         }
     }
 
+    fn count_at(&self, score: f64, most: u64) -> u64 {
+        most.min(self.elements.iter().filter(|(other, _)| *other == score).count() as u64)
+    }
+
     fn any_between(&self, low: f64, high: f64) -> bool {
         self.elements.iter().any(|(score, _)| *score > low && *score < high)
     }

@@ -74,6 +74,8 @@ pub trait Store {
     fn at(&self, index: u64) -> Result<Option<(Self::Name, f64)>>;
     /// The nearest score strictly above or below.
     fn next_score(&self, score: f64, direction: Direction) -> Option<f64>;
+    /// How many elements have exactly this score; counts up to `most`.
+    fn count_at(&self, score: f64, most: u64) -> u64;
     /// Whether any element has a score between these two, and is neither.
     fn any_between(&self, low: f64, high: f64) -> bool;
     /// The first element at -inf, and whether there are more.

@@ -78,19 +78,6 @@ impl<'a> ZSet<'a> {
         }
     }
 
-    /// Whether no two elements have this score.
-    pub(super) fn is_only_one_at(&self, score: f64) -> bool {
-        let Some(key) = self.key() else { return false };
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), score, score, 0, 0);
-            api!(RedisModule_ZsetRangeNext)(key.raw());
-            let ended = api!(RedisModule_ZsetRangeEndReached)(key.raw()) != 0;
-            api!(RedisModule_ZsetRangeStop)(key.raw());
-            ended
-        }
-    }
-
     /// Walks from an index near either end, which is stepped to.
     fn walk_from_end(
         &self,

@@ -212,7 +212,7 @@ impl<'a> Store for ZSet<'a> {
     }
 
     fn count_below_own(&self, own: &Text<'a>, score: f64, inclusive: bool) -> Result<u64> {
-        if !self.is_only_one_at(score) {
+        if self.count_at(score, 2) > 1 {
             return self.count_below(score, inclusive);
         }
         // Nobody else has the score: no need to make a string of the element at the edge.
@@ -244,6 +244,21 @@ impl<'a> Store for ZSet<'a> {
             Ok(false)
         });
         done.ok().and(next)
+    }
+
+    fn count_at(&self, score: f64, most: u64) -> u64 {
+        let Some(key) = self.key() else { return 0 };
+        let mut count = 0;
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), score, score, 0, 0);
+            while count < most && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
+                api!(RedisModule_ZsetRangeNext)(key.raw());
+                count += 1;
+            }
+            api!(RedisModule_ZsetRangeStop)(key.raw());
+        }
+        count
     }
 
     fn any_between(&self, low: f64, high: f64) -> bool {
