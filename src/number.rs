@@ -1,5 +1,8 @@
 //! Numbers as clients write and read them: the one parser and the one printer.
 
+/// So many decimal digits are an i64 whatever they are.
+const DIGITS_THAT_FIT: usize = 18;
+
 /// An optional sign and decimal digits; leading zeros are fine. `None` also when it does not fit.
 pub fn parse_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
@@ -10,8 +13,18 @@ pub fn parse_integer(text: &[u8]) -> Option<i64> {
     if digits.is_empty() {
         return None;
     }
-    // Counting down from zero reaches i64::MIN, counting up would not.
     let mut value: i64 = 0;
+    if digits.len() <= DIGITS_THAT_FIT {
+        for byte in digits {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                return None;
+            }
+            value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
+        }
+        return Some(if negative { -value } else { value });
+    }
+    // Counting down from zero reaches i64::MIN, counting up would not.
     for byte in digits {
         let digit = i64::from(byte.checked_sub(b'0').filter(|digit| *digit <= 9)?);
         value = value.checked_mul(10)?;

@@ -8,6 +8,7 @@ use byteorder::{BigEndian, ByteOrder};
 use smallvec::SmallVec;
 
 use super::schema::{Order, Rules, TieRule, Ties, TimeUnit};
+use super::store::Direction;
 use super::value::{Tuple, Value};
 
 /// 2020-01-01T00:00:00Z in Unix milliseconds: tie times count from here.
@@ -41,6 +42,8 @@ enum SlotType {
 struct Slot {
     kind: SlotType,
     inverted: bool,
+    /// How many values there are, where it is one of several in a score; those numbers are below 2^63.
+    radix: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +78,11 @@ pub struct Decoded {
 }
 
 impl Slot {
+    fn new(kind: SlotType, inverted: bool) -> Slot {
+        let slot = Slot { kind, inverted, radix: 1 };
+        Slot { radix: slot.size().and_then(|size| i64::try_from(size).ok()).unwrap_or(1), ..slot }
+    }
+
     fn size(self) -> Option<u128> {
         match self.kind {
             SlotType::Float => None,
@@ -82,18 +90,17 @@ impl Slot {
         }
     }
 
-    fn digit(self, value: Value) -> i128 {
+    fn digit(self, value: Value) -> i64 {
         match (self.kind, value) {
-            (SlotType::Integer { hi, .. }, Value::Integer(v)) if self.inverted => i128::from(hi) - i128::from(v),
-            (SlotType::Integer { lo, .. }, Value::Integer(v)) => i128::from(v) - i128::from(lo),
+            (SlotType::Integer { hi, .. }, Value::Integer(v)) if self.inverted => hi.wrapping_sub(v),
+            (SlotType::Integer { lo, .. }, Value::Integer(v)) => v.wrapping_sub(lo),
             _ => 0,
         }
     }
 
-    fn value_of_digit(self, digit: i128) -> Option<Value> {
+    fn value_of_digit(self, digit: i64) -> Option<Value> {
         let SlotType::Integer { lo, hi } = self.kind else { return None };
-        let value = if self.inverted { i128::from(hi) - digit } else { i128::from(lo) + digit };
-        self.checked(i64::try_from(value).ok()?)
+        self.checked(if self.inverted { hi.checked_sub(digit) } else { lo.checked_add(digit) }?)
     }
 
     fn checked(self, value: i64) -> Option<Value> {
@@ -134,9 +141,9 @@ impl Layout {
         let mut slots: Vec<Slot> = rules
             .fields
             .iter()
-            .map(|field| Slot {
-                kind: field.kind.bounds().map_or(SlotType::Float, |(lo, hi)| SlotType::Integer { lo, hi }),
-                inverted: field.order != direction,
+            .map(|field| {
+                let kind = field.kind.bounds().map_or(SlotType::Float, |(lo, hi)| SlotType::Integer { lo, hi });
+                Slot::new(kind, field.order != direction)
             })
             .collect();
         let time = time_slot(rules.ties, direction);
@@ -220,22 +227,36 @@ impl Layout {
         Place { score: self.score(slots.map(|(_, value)| value)), spill }
     }
 
-    /// The lowest and the highest place of members with these values, whatever their time and name.
-    pub fn group(&self, values: &[Value]) -> (Place, Place) {
-        let Some((_, max)) = self.time else {
-            let place = self.encode(values, 0);
-            return (place.clone(), place);
-        };
-        let (mut a, mut b) = (self.encode(values, 0), self.encode(values, max));
+    /// The score of members with these values where it is all that tells them from others: `None` if there are bytes in
+    /// front of their names, or times.
+    pub fn lone_score(&self, values: &[Value]) -> Option<f64> {
+        match values {
+            [value] if self.plain => Some(value.as_f64()),
+            _ if self.has_lone_scores() => Some(self.score(values.iter().copied())),
+            _ => None,
+        }
+    }
+
+    /// Whether members with the same values have the same score, and no others have it.
+    pub fn has_lone_scores(&self) -> bool {
+        !self.spills() && !self.has_time()
+    }
+
+    /// The lowest (`Up`) or highest (`Down`) place of members with these values, whatever their time and name: where a
+    /// walk in that direction meets the first of them.
+    pub fn group_start(&self, values: &[Value], direction: Direction) -> Place {
+        let Some((_, max)) = self.time else { return self.encode(values, 0) };
         if self.spills() {
             // The time is the last slot: without its bytes, a place stands for the whole group.
-            a.spill.truncate(a.spill.len().saturating_sub(SLOT_BYTES));
-            b.spill.truncate(b.spill.len().saturating_sub(SLOT_BYTES));
+            let mut place = self.encode(values, 0);
+            place.spill.truncate(place.spill.len().saturating_sub(SLOT_BYTES));
+            return place;
         }
-        if a.score <= b.score {
-            (a, b)
+        let (a, b) = (self.encode(values, 0), self.encode(values, max));
+        if (a.score <= b.score) == (direction == Direction::Up) {
+            a
         } else {
-            (b, a)
+            b
         }
     }
 
@@ -253,31 +274,31 @@ impl Layout {
                 (place.clone(), place)
             }
             ScoreForm::Packed | ScoreForm::Bits63 => {
-                let others: i128 = self.slots.iter().take(self.scored).skip(1).map(|slot| radix(*slot)).product();
+                let others: i64 = self.slots.iter().take(self.scored).skip(1).map(|slot| slot.radix).product();
                 let first = match (self.form, value) {
-                    (ScoreForm::Packed, Value::Integer(v)) => i128::from(v),
+                    (ScoreForm::Packed, Value::Integer(v)) => v,
                     _ => self.slots.first().map_or(0, |slot| slot.digit(value)),
                 };
                 let low = first * others;
                 let place = |number| Place { score: self.score_of(number), spill: Spill::new() };
-                (place(low), place(low + others - 1))
+                (place(low), place(low + (others - 1)))
             }
         }
     }
 
     fn score(&self, values: impl Iterator<Item = Value>) -> f64 {
-        let mut number: i128 = 0;
+        let mut number: i64 = 0;
         for (i, (slot, value)) in self.slots.iter().zip(values).take(self.scored).enumerate() {
             number = match (self.form, value) {
                 (ScoreForm::Value, value) => return value.as_f64(),
-                (ScoreForm::Packed, Value::Integer(v)) if i == 0 => i128::from(v),
-                _ => number * radix(*slot) + slot.digit(value),
+                (ScoreForm::Packed, Value::Integer(v)) if i == 0 => v,
+                _ => number * slot.radix + slot.digit(value),
             };
         }
         self.score_of(number)
     }
 
-    fn score_of(&self, number: i128) -> f64 {
+    fn score_of(&self, number: i64) -> f64 {
         match self.form {
             ScoreForm::Bits63 => f64::from_bits((number as u64).wrapping_add(BITS63_ORIGIN)),
             _ => number as f64,
@@ -319,31 +340,26 @@ impl Layout {
     }
 
     fn unpack(&self, score: f64, values: &mut [Value]) -> Option<()> {
-        let mut number: i128 = match self.form {
-            ScoreForm::Bits63 => i128::from(score.to_bits()) - i128::from(BITS63_ORIGIN),
+        let mut number: i64 = match self.form {
+            // Negative doubles have the bits of negative integers.
+            ScoreForm::Bits63 => (score.to_bits() as i64).checked_sub(BITS63_ORIGIN as i64)?,
             // Comparing first keeps infinities out, for which the cast would saturate.
-            _ if score.abs() <= MAX_EXACT as f64 && score.fract() == 0.0 => score as i128,
+            _ if score.abs() <= MAX_EXACT as f64 && score.fract() == 0.0 => score as i64,
             _ => return None,
         };
         let first_digits = usize::from(self.form == ScoreForm::Packed);
         let slots = self.slots.iter().zip(values.iter_mut()).take(self.scored);
         for (slot, value) in slots.skip(first_digits).rev() {
-            let radix = radix(*slot);
-            *value = slot.value_of_digit(number.rem_euclid(radix))?;
-            number = number.div_euclid(radix);
+            *value = slot.value_of_digit(number.rem_euclid(slot.radix))?;
+            number = number.div_euclid(slot.radix);
         }
         if self.form == ScoreForm::Packed {
-            *values.first_mut()? = self.slots.first()?.checked(i64::try_from(number).ok()?)?;
+            *values.first_mut()? = self.slots.first()?.checked(number)?;
         } else if number != 0 {
             return None;
         }
         Some(())
     }
-}
-
-/// Sizes of slots that are packed are far below 2^127.
-fn radix(slot: Slot) -> i128 {
-    slot.size().and_then(|size| i128::try_from(size).ok()).unwrap_or(1)
 }
 
 fn time_slot(ties: Ties, direction: Order) -> Option<(Slot, TimeUnit, u64)> {
@@ -357,7 +373,7 @@ fn time_slot(ties: Ties, direction: Order) -> Option<(Slot, TimeUnit, u64)> {
         TimeUnit::Seconds => (1 << 32) - 1,
     };
     let kind = SlotType::Integer { lo: 0, hi: max };
-    Some((Slot { kind, inverted: better_time != direction }, unit, max.unsigned_abs()))
+    Some((Slot::new(kind, better_time != direction), unit, max.unsigned_abs()))
 }
 
 /// The form of the score, how many slots it holds, and which is the first to be spilled.

@@ -13,27 +13,25 @@ pub struct Row<'a> {
     pub values: &'a [Value],
 }
 
-/// Keeps the rank while walking from the best to the worst.
-struct Counter {
+/// Keeps the rank while walking from the best to the worst. Members with equal values, `V`, are equal.
+struct Counter<V> {
     kind: Kind,
     position: u64,
     rank: u64,
-    /// Of the last row; empty before the first.
-    values: Tuple,
+    last: Option<V>,
 }
 
-impl Counter {
-    fn next(&mut self, values: &[Value]) -> u64 {
+impl<V: Clone + PartialEq> Counter<V> {
+    fn next(&mut self, values: &V) -> u64 {
         self.position += 1;
-        if self.values.as_slice() != values {
+        if self.last.as_ref() != Some(values) {
             match self.kind {
-                _ if self.values.is_empty() => {}
+                _ if self.last.is_none() => {}
                 Kind::Competition => self.rank = self.position,
                 Kind::Dense => self.rank += 1,
                 Kind::Ordinal => {}
             }
-            self.values.clear();
-            self.values.extend_from_slice(values);
+            self.last = Some(values.clone());
         }
         if self.kind == Kind::Ordinal {
             self.rank = self.position;
@@ -53,18 +51,25 @@ impl<S: Store> Board<S> {
         if self.rows_from(first, count) == 0 {
             return Ok(());
         }
-        let mut counter = Counter { kind, position: first, rank: self.rank_at(first, kind)?, values: Tuple::new() };
+        if self.schema.layout.is_plain() {
+            let mut counter = self.counter::<f64>(first, kind)?;
+            return self.elements(first, count, self.direction(), &mut |element, score| {
+                let (rank, values) = (counter.next(&score), [Value::Float(score + 0.0)]);
+                visit(Row { rank, member: element.as_ref(), values: &values })
+            });
+        }
+        let mut counter = self.counter::<Tuple>(first, kind)?;
         self.check_rows_decode(first, count)?;
-        let plain = self.schema.layout.is_plain();
         self.elements(first, count, self.direction(), &mut |element, score| {
-            if plain {
-                let values = [Value::Float(score + 0.0)];
-                return visit(Row { rank: counter.next(&values), member: element.as_ref(), values: &values });
-            }
             let decoded = self.decode(&element, score)?;
             let rank = counter.next(&decoded.values);
             visit(Row { rank, member: self.member_of(&element), values: &decoded.values })
         })
+    }
+
+    /// For the ranks of members from a position on.
+    fn counter<V>(&self, first: u64, kind: Kind) -> Result<Counter<V>> {
+        Ok(Counter { kind, position: first, rank: self.rank_at(first, kind)?, last: None })
     }
 
     /// The groups of equal members between two positions at which groups begin: rank, names.
@@ -79,7 +84,7 @@ impl<S: Store> Board<S> {
         if self.rows_from(first, count) == 0 {
             return Ok(());
         }
-        let mut counter = Counter { kind, position: first, rank: self.rank_at(first, kind)?, values: Tuple::new() };
+        let mut counter = self.counter::<Tuple>(first, kind)?;
         self.check_rows_decode(first, count)?;
         let mut names: Vec<S::Name> = Vec::new();
         let mut last: Option<(u64, Tuple)> = None;

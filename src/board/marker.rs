@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::schema::{Rules, Schema};
-use super::store::Store;
+use super::store::{Direction, Store};
 use crate::error::{Error, Result, Shown};
 
 /// What every marker starts with; NUL makes it sort before ordinary names.
@@ -49,9 +49,21 @@ pub fn implicit_schema() -> Arc<Schema> {
 impl<N: AsRef<[u8]>> Marker<N> {
     /// Looks for the marker; costs next to nothing on a sorted set that has none.
     pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
+        match store.lowest() {
+            None => Ok(None),
+            Some((element, false)) if element.as_ref().starts_with(MARKER_START) => {
+                Marker::read(element, 0, 1).map(Some)
+            }
+            Some((_, false)) => Ok(None),
+            Some((_, true)) => Marker::find_among_others(store),
+        }
+    }
+
+    #[cold]
+    fn find_among_others<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
         let mut found = None;
         let (mut index, mut count) = (0, 0);
-        store.walk_lowest(&mut |element: N| {
+        store.walk_score(f64::NEG_INFINITY, Direction::Up, &mut |element: N| {
             let name = element.as_ref();
             if name.starts_with(MARKER_START) {
                 count += 1;
@@ -68,21 +80,31 @@ impl<N: AsRef<[u8]>> Marker<N> {
 
     fn read(element: N, index: u64, count: u64) -> Result<Marker<N>> {
         let text = element.as_ref().get(MARKER_START.len()..).unwrap_or_default();
-        let mut parts = text.splitn(3, |byte| *byte == b' ');
-        let version = parts.next().unwrap_or_default();
-        if version != VERSION {
-            return Err(Error::MarkerVersion(Shown::new(version)));
-        }
-        let id: Option<Id> = parts.next().and_then(|id| id.try_into().ok());
-        let id = id.filter(|id| id.iter().all(u8::is_ascii_hexdigit));
-        let id = id.ok_or_else(|| Error::BadMarker(Shown::new(text)))?;
-        let schema = parts.next().map(intern).transpose()?;
+        let Some((id, schema)) = split(text) else { return Err(unreadable(text)) };
+        let schema = schema.map(intern).transpose()?;
         Ok(Marker { element, index, count, id, schema })
     }
 
     /// The marker's text, as a person reads it.
     pub fn text(&self) -> &[u8] {
         self.element.as_ref().get(MARKER_START.len()..).unwrap_or_default()
+    }
+}
+
+/// `1 id`, or `1 id schema`: the id, and the schema's text.
+fn split(text: &[u8]) -> Option<(Id, Option<&[u8]>)> {
+    let (id, rest) = text.strip_prefix(VERSION)?.strip_prefix(b" ")?.split_first_chunk::<ID_DIGITS>()?;
+    // Without a short cut, so that sixteen are as quick as one.
+    let is_id = id.iter().fold(true, |all, digit| all & digit.is_ascii_hexdigit());
+    let schema = if rest.is_empty() { None } else { Some(rest.strip_prefix(b" ")?) };
+    is_id.then_some((*id, schema))
+}
+
+#[cold]
+fn unreadable(text: &[u8]) -> Error {
+    match text.split(|byte| *byte == b' ').next().unwrap_or_default() {
+        VERSION => Error::BadMarker(Shown::new(text)),
+        version => Error::MarkerVersion(Shown::new(version)),
     }
 }
 

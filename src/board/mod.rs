@@ -71,15 +71,20 @@ pub struct Found<N> {
 impl<S: Store> Board<S> {
     pub fn open(store: S) -> Result<Board<S>> {
         let marker = Marker::find(&store)?;
+        Ok(Board::marked(store, marker))
+    }
+
+    /// A board whose marker was looked for.
+    pub fn marked(store: S, marker: Option<Marker<S::Name>>) -> Board<S> {
         let schema = marker.as_ref().and_then(|marker| marker.schema.clone()).unwrap_or_else(marker::implicit_schema);
-        Ok(Board {
+        Board {
             order: schema.order(),
             members_fit: Cell::new(!schema.layout.spills()),
             has_data: Cell::new(None),
             store,
             marker,
             schema,
-        })
+        }
     }
 
     pub fn schema(&self) -> &Arc<Schema> {

@@ -85,8 +85,18 @@ impl Store for Model {
         }
     }
 
-    fn walk_lowest(&self, visit: &mut dyn FnMut(Vec<u8>) -> bool) {
-        self.walk_score(f64::NEG_INFINITY, Direction::Up, visit);
+    fn count_at(&self, score: f64, most: u64) -> u64 {
+        most.min(self.elements.iter().filter(|(other, _)| *other == score).count() as u64)
+    }
+
+    fn any_between(&self, low: f64, high: f64) -> bool {
+        self.elements.iter().any(|(score, _)| *score > low && *score < high)
+    }
+
+    fn lowest(&self) -> Option<(Vec<u8>, bool)> {
+        let mut lowest = self.elements.iter().filter(|(score, _)| *score == f64::NEG_INFINITY);
+        let (_, first) = lowest.next()?;
+        Some((first.clone(), lowest.next().is_some()))
     }
 
     fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Vec<u8>) -> bool) {

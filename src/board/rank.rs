@@ -98,37 +98,71 @@ impl<S: Store> Board<S> {
 
     /// How many members are better on the fields.
     pub fn better(&self, values: &[Value], own: Option<&Found<S::Name>>) -> Result<u64> {
-        let (low, high) = self.schema.layout.group(values);
+        let lone_score = match own {
+            Some(own) if self.schema.layout.has_lone_scores() => Some(own.score),
+            _ => self.schema.layout.lone_score(values),
+        };
+        if let Some(score) = lone_score {
+            return match self.order {
+                Order::Descending => Ok(self.members().saturating_sub(self.below_score(score, true, own)?)),
+                Order::Ascending => self.below_score(score, false, own),
+            };
+        }
         match self.order {
-            Order::Descending => Ok(self.members().saturating_sub(self.below(&Edge::after(high), own)?)),
-            Order::Ascending => self.below(&Edge::before(low), own),
+            Order::Descending => Ok(self.members().saturating_sub(self.below(&self.edge_above(values), own)?)),
+            Order::Ascending => self.below(&self.edge_below(values), own),
         }
     }
 
     /// How many members are worse on the fields.
     pub fn worse(&self, values: &[Value]) -> Result<u64> {
-        let (low, high) = self.schema.layout.group(values);
         match self.order {
-            Order::Descending => self.below(&Edge::before(low), None),
-            Order::Ascending => Ok(self.members().saturating_sub(self.below(&Edge::after(high), None)?)),
+            Order::Descending => self.below(&self.edge_below(values), None),
+            Order::Ascending => Ok(self.members().saturating_sub(self.below(&self.edge_above(values), None)?)),
         }
+    }
+
+    fn edge_below(&self, values: &[Value]) -> Edge {
+        Edge::before(self.schema.layout.group_start(values, Direction::Up))
+    }
+
+    fn edge_above(&self, values: &[Value]) -> Edge {
+        Edge::after(self.schema.layout.group_start(values, Direction::Down))
     }
 
     /// How many members stand below the edge. `own` is a member of the group that the edge belongs to.
     pub(super) fn below(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
+        if edge.place.spill.is_empty() {
+            return self.below_score(edge.place.score, edge.after, own);
+        }
+        Ok(self.members_below(self.index_of(edge, own)?, edge.place.score, edge.after))
+    }
+
+    /// The same for the edge before or `after` all elements with a score.
+    fn below_score(&self, score: f64, after: bool, own: Option<&Found<S::Name>>) -> Result<u64> {
         let index = match own {
-            _ if !edge.place.spill.is_empty() => self.index_of(edge, own)?,
-            Some(own) if own.score == edge.place.score => {
-                self.store.count_below_own(&own.element, own.score, edge.after)?
-            }
-            _ => self.store.count_below(edge.place.score, edge.after)?,
+            Some(own) if own.score == score => self.store.count_below_own(&own.element, score, after)?,
+            _ => self.store.count_below(score, after)?,
         };
-        let marker_below = edge.place.score > f64::NEG_INFINITY || edge.after;
-        Ok(index.saturating_sub(if marker_below { self.markers() } else { 0 }))
+        Ok(self.members_below(index, score, after))
+    }
+
+    /// How many of the elements below an edge are members.
+    fn members_below(&self, index: u64, score: f64, after: bool) -> u64 {
+        let marker_below = score > f64::NEG_INFINITY || after;
+        index.saturating_sub(if marker_below { self.markers() } else { 0 })
     }
 
     fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
         let score = edge.place.score;
+        if let Some(own) = own {
+            // Looking at names costs more than counting: of a lone member none matters, and of many too many would.
+            match self.store.count_at(score, NEARBY + 1) {
+                1 => return Ok(self.store.index(&own.element)?.unwrap_or(0) + u64::from(edge.after)),
+                count if count > NEARBY => return self.gallop(edge, self.store.index(&own.element)?.unwrap_or(0)),
+                _ => {}
+            }
+        }
         // From the side of the score's group where the edge of a well-placed member is.
         let direction = if edge.after { Direction::Down } else { Direction::Up };
         let mut steps = 0;
@@ -145,10 +179,7 @@ impl<S: Store> Board<S> {
             let outer = self.store.count_below(score, edge.after)?;
             return Ok(if edge.after { outer.saturating_sub(steps) } else { outer + steps });
         }
-        match own {
-            Some(found) => self.gallop(edge, self.store.index(&found.element)?.unwrap_or(0)),
-            None => self.bisect(edge, self.store.count_below(score, false)?, self.store.count_below(score, true)?),
-        }
+        self.bisect(edge, self.store.count_below(score, false)?, self.store.count_below(score, true)?)
     }
 
     fn index_is_below(&self, index: u64, edge: &Edge) -> Result<bool> {
@@ -224,11 +255,11 @@ impl<S: Store> Board<S> {
 
     /// The last score, in a direction, that members with these values can have.
     fn far_score(&self, values: &[Value], direction: Direction) -> f64 {
-        let (low, high) = self.schema.layout.group(values);
-        match direction {
-            Direction::Up => high.score,
-            Direction::Down => low.score,
-        }
+        let against = match direction {
+            Direction::Up => Direction::Down,
+            Direction::Down => Direction::Up,
+        };
+        self.schema.layout.group_start(values, against).score
     }
 
     fn far_score_of(&self, score: f64, direction: Direction) -> Result<f64> {

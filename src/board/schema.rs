@@ -158,8 +158,11 @@ impl Schema {
 
     /// `base` with an increment for each field, or what is wrong with it.
     pub fn increment<'a>(&self, base: &[Value], deltas: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
-        let fields = self.fields().iter().zip(base);
-        fields.zip(deltas).map(|((field, base), delta)| self.increment_field(field, *base, delta)).collect()
+        let mut values = Tuple::new();
+        for ((field, base), delta) in self.fields().iter().zip(base).zip(deltas) {
+            values.push(self.increment_field(field, *base, delta)?);
+        }
+        Ok(values)
     }
 
     fn increment_field(&self, field: &Field, base: Value, delta: &[u8]) -> Result<Value> {

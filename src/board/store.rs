@@ -74,8 +74,12 @@ pub trait Store {
     fn at(&self, index: u64) -> Result<Option<(Self::Name, f64)>>;
     /// The nearest score strictly above or below.
     fn next_score(&self, score: f64, direction: Direction) -> Option<f64>;
-    /// The elements at -inf in ascending order, until `visit` says false.
-    fn walk_lowest(&self, visit: &mut dyn FnMut(Self::Name) -> bool);
+    /// How many elements have exactly this score; counts up to `most`.
+    fn count_at(&self, score: f64, most: u64) -> u64;
+    /// Whether any element has a score between these two, and is neither.
+    fn any_between(&self, low: f64, high: f64) -> bool;
+    /// The first element at -inf, and whether there are more.
+    fn lowest(&self) -> Option<(Self::Name, bool)>;
     /// The elements with exactly this score, from the highest (`Down`) or lowest (`Up`) on, until `visit` says false.
     fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Self::Name) -> bool);
     /// From an index on, until `visit` says false or the end.

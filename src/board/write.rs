@@ -88,7 +88,11 @@ impl<S: Store> Board<S> {
 
     /// Whether a member may have this score: a marker must never be made, moved or taken for a member.
     pub fn check_member(&self, member: &S::Name, values: &[Value]) -> Result<()> {
-        if self.schema.layout.spills() || !member.as_ref().starts_with(MARKER_START) {
+        // Hardly a name begins like that, and one byte tells.
+        if member.as_ref().first() != MARKER_START.first() || self.schema.layout.spills() {
+            return Ok(());
+        }
+        if !member.as_ref().starts_with(MARKER_START) {
             return Ok(());
         }
         let is_marker = self.marker.as_ref().is_some_and(|marker| marker.element.as_ref() == member.as_ref());
@@ -100,10 +104,10 @@ impl<S: Store> Board<S> {
 
     /// Sets a member's scores.
     pub fn set(&mut self, member: &S::Name, values: &[Value], rules: &WriteRules) -> Result<Outcome> {
-        if rules.keep.is_none() && !self.schema.layout.spills() && !self.schema.layout.has_time() {
+        let lone_score = self.schema.layout.lone_score(values);
+        if let (None, Some(score)) = (rules.keep, lone_score) {
             // The score says it all: one look-up does what is asked.
-            let place = self.schema.layout.encode(values, 0);
-            return Ok(match self.store.put(member, place.score, self.only(rules)) {
+            return Ok(match self.store.put(member, score, self.only(rules)) {
                 Put::Added => {
                     self.drop_old_attributes(member)?;
                     Outcome::Added
@@ -167,20 +171,21 @@ impl<S: Store> Board<S> {
 
     fn add_newcomer(&mut self, member: &S::Name, values: &[Value], rules: &WriteRules) -> Result<Outcome> {
         let place = self.schema.layout.encode(values, self.schema.layout.time_at(rules.now));
-        let refused = match rules.keep {
-            Some(keep) if self.members() >= keep => !self.beats(&place, keep.saturating_sub(1))?,
-            _ => false,
-        };
-        if !refused {
-            let element = self.element(&place.spill, member);
-            self.store.put(&element, place.score, Only::Any);
-            self.drop_old_attributes(member)?;
-            if self.schema.layout.spills() {
-                self.enter(&element)?;
+        let full = rules.keep.filter(|keep| self.members() >= *keep);
+        if let Some(keep) = full {
+            if !self.beats(&place, keep.saturating_sub(1))? {
+                self.keep_best(full)?;
+                return Ok(Outcome::Refused);
             }
         }
-        self.keep_best(rules.keep)?;
-        Ok(if refused { Outcome::Refused } else { Outcome::Added })
+        let element = self.element(&place.spill, member);
+        self.store.put(&element, place.score, Only::Any);
+        self.drop_old_attributes(member)?;
+        if self.schema.layout.spills() {
+            self.enter(&element)?;
+        }
+        self.keep_best(full)?;
+        Ok(Outcome::Added)
     }
 
     /// Attributes of a member that a core command removed must not come back with the name.
@@ -193,6 +198,13 @@ impl<S: Store> Board<S> {
 
     /// Whether a place is strictly better, by fields and time, than the member at a position.
     fn beats(&self, place: &Place, position: u64) -> Result<bool> {
+        if self.schema.explicit && !self.schema.layout.spills() && position + 1 == self.members() {
+            // The position is that of the worst, and scores say it all: is there one on the far side?
+            return Ok(match self.order {
+                Order::Descending => self.store.any_between(f64::NEG_INFINITY, place.score),
+                Order::Ascending => self.store.any_between(place.score, f64::INFINITY),
+            });
+        }
         let mut beats = false;
         self.elements(position, 1, self.direction(), &mut |element, score| {
             let spill = element.as_ref().get(..self.schema.layout.spill_len()).unwrap_or_default();
@@ -203,8 +215,10 @@ impl<S: Store> Board<S> {
     }
 
     fn keep_best(&mut self, keep: Option<u64>) -> Result<()> {
-        match keep {
-            Some(keep) if self.members() == keep + 1 => {
+        let Some(keep) = keep else { return Ok(()) };
+        match self.members().saturating_sub(keep) {
+            0 => Ok(()),
+            1 => {
                 let mut worst = None;
                 self.elements(keep, 1, self.direction(), &mut |element, _| {
                     worst = Some(element);
@@ -214,12 +228,11 @@ impl<S: Store> Board<S> {
                 self.store.note_evicted(1);
                 self.drop_idle_marker()
             }
-            Some(keep) if self.members() > keep => {
+            _ => {
                 let (count, _) = self.trim(keep, Leavers::Unnamed)?;
                 self.store.note_evicted(count);
                 Ok(())
             }
-            _ => Ok(()),
         }
     }
 

@@ -14,7 +14,7 @@ const MOST_ATTEMPTS: u32 = 4;
 
 struct Adoption {
     db: c_int,
-    key: Text,
+    key: Text<'static>,
     schema: Schema,
     id: Id,
     watch: Watch,
@@ -33,7 +33,8 @@ pub fn adopt_in_steps(call: &Call, key: &Text, rules: &Rules, id: Id) -> bool {
     let Some(watch) = Watch::begin(call.ctx, key) else { return false };
     call.in_steps(Box::new(Adoption {
         db: call.ctx.db(),
-        key: key.clone(),
+        // The argument does not live as long.
+        key: Text::new(key.bytes()),
         schema: Schema::new(rules.clone()),
         id,
         watch,

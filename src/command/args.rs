@@ -13,7 +13,7 @@ pub fn required<'a>(args: &mut Args<'a>) -> Result<Arg<'a>> {
     args.next().ok_or(Error::Arity)
 }
 
-pub fn key(args: &mut Args) -> Result<Text> {
+pub fn key<'a>(args: &mut Args<'a>) -> Result<Text<'a>> {
     required(args).map(Arg::text)
 }
 
@@ -64,10 +64,10 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
 }
 
 /// Scores and a member, mostly one such pair.
-pub type Pairs = SmallVec<[(Tuple, Text); 1]>;
+pub type Pairs<'a> = SmallVec<[(Tuple, Text<'a>); 1]>;
 
 /// The arguments as scores and members: so many scores, then a member, and again.
-pub fn pairs(schema: &Schema, mut args: Args) -> Result<Pairs> {
+pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<'a>> {
     let fields = schema.fields().len();
     if args.len() == 0 || !args.len().is_multiple_of(fields + 1) {
         let got = args.len();

@@ -123,7 +123,7 @@ pub fn info(call: &Call) -> Result<()> {
 }
 
 /// The companions that exist and are this board's.
-fn companions(board: &super::ServerBoard) -> Result<Vec<(Part, Text)>> {
+fn companions<'a>(board: &super::ServerBoard<'a>) -> Result<Vec<(Part, Text<'a>)>> {
     let Some(marker) = board.marker() else { return Ok(Vec::new()) };
     let mut companions = Vec::new();
     for part in Part::ALL {

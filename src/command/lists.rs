@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::server::{Access, Arg, Call, Reply, Text};
 
 /// Opens a board to be read as the options want it.
-pub(super) fn open_read(call: &Call, key: Text, options: &ReadOptions) -> Result<ServerBoard> {
+pub(super) fn open_read<'a>(call: &Call<'a>, key: Text<'a>, options: &ReadOptions) -> Result<ServerBoard<'a>> {
     let mut board = open(call, key, Access::Read)?;
     options.apply(&mut board)?;
     if options.data {

@@ -41,7 +41,10 @@ pub fn percentile(call: &Call) -> Result<()> {
 }
 
 /// A read that takes a key and a member and no options; null for a stranger.
-fn about_member(call: &Call, tell: impl Fn(&ServerBoard, &Found<Text>, &Reply) -> Result<()>) -> Result<()> {
+fn about_member<'a>(
+    call: &Call<'a>,
+    tell: impl Fn(&ServerBoard<'a>, &Found<Text<'a>>, &Reply) -> Result<()>,
+) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
@@ -58,9 +61,9 @@ fn about_member(call: &Call, tell: impl Fn(&ServerBoard, &Found<Text>, &Reply) -
 }
 
 /// A member of the group, with its rank on the board and its place in the group.
-struct Peer {
-    member: Text,
-    found: Found<Text>,
+struct Peer<'a> {
+    member: Text<'a>,
+    found: Found<Text<'a>>,
     rank: u64,
     place: u64,
 }
@@ -92,7 +95,7 @@ pub fn among(call: &Call) -> Result<()> {
 }
 
 /// The same counting as on the board, for a few members in its order.
-fn rank_peers(board: &ServerBoard, kind: Kind, peers: &mut [Peer]) -> Result<()> {
+fn rank_peers<'a>(board: &ServerBoard<'a>, kind: Kind, peers: &mut [Peer<'a>]) -> Result<()> {
     let mut groups = 0;
     let mut last: Option<(u64, u64, Tuple)> = None;
     for (i, peer) in peers.iter_mut().enumerate() {
@@ -135,7 +138,7 @@ fn reply_peers(board: &ServerBoard, peers: &[Peer], options: &ReadOptions, reply
     Ok(())
 }
 
-impl Peer {
+impl Peer<'_> {
     fn row(&self) -> Row<'_> {
         Row { rank: self.rank, member: self.member.bytes(), values: &self.found.decoded.values }
     }

@@ -28,8 +28,8 @@ use crate::board::Board;
 use crate::error::Result;
 use crate::server::{Access, Call, Text, ZSet};
 
-type ServerBoard = Board<ZSet>;
+type ServerBoard<'a> = Board<ZSet<'a>>;
 
-fn open(call: &Call, key: Text, access: Access) -> Result<ServerBoard> {
+fn open<'a>(call: &Call<'a>, key: Text<'a>, access: Access) -> Result<ServerBoard<'a>> {
     Board::open(ZSet::open(call.ctx, key, access)?)
 }

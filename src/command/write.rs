@@ -4,9 +4,12 @@ use std::collections::HashMap;
 
 use super::args::{count, key, once, one_of, pairs, required, value_of};
 use super::{open, ServerBoard};
-use crate::board::{Found, Leavers, Only, Outcome, Rules, Schema, Tuple, Update, WriteRules};
+use crate::board::{
+    Board, Found, Leavers, Marker, Only, Outcome, Put, Rules, Schema, Store, Tuple, Update, WriteRules,
+};
 use crate::error::{Error, Result};
-use crate::server::{Access, Arg, Args, Call, Reply, Text};
+use crate::number::parse_finite;
+use crate::server::{Access, Arg, Args, Call, Reply, Text, ZSet};
 use crate::stats;
 
 #[derive(Default)]
@@ -24,8 +27,7 @@ impl AddOptions {
     fn parse(args: &mut Args) -> Result<AddOptions> {
         let (mut only, mut update) = (None, None);
         let (mut keep, mut changed, mut with_rank, mut at) = (None, None, None, None);
-        // Scores begin with a digit, a sign or a dot, options do not: `inf` is the one word to be tried in vain.
-        while args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic)) {
+        while begins_with_letter(args) {
             if args.next_if("NX") {
                 one_of(&mut only, Only::New, "NX")?;
             } else if args.next_if("XX") {
@@ -65,6 +67,11 @@ impl AddOptions {
     }
 }
 
+/// Scores begin with a digit, a sign or a dot, options do not: `inf` is the one word to be tried in vain.
+fn begins_with_letter(args: &Args) -> bool {
+    args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic))
+}
+
 fn unix_time(args: &mut Args) -> Result<i64> {
     let ms = count(value_of(args, "AT")?, "AT", 0)?;
     Ok(i64::try_from(ms).unwrap_or(i64::MAX))
@@ -82,9 +89,26 @@ fn clock(call: &Call, schema: &Schema, at: Option<i64>) -> i64 {
 pub fn add(call: &Call) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
+    if let Some((score, member)) = lone_pair(args.clone()) {
+        let mut store = ZSet::open(call.ctx, key, Access::Write)?;
+        if let Some(marker) = Marker::find(&store)? {
+            return add_to(call, &mut Board::marked(store, Some(marker)), &AddOptions::default(), args);
+        }
+        // No schema, no options: a ZADD, and nothing in between.
+        let added = store.put(&member, score, Only::Any) == Put::Added;
+        Reply::new(call.ctx).count(u64::from(added));
+        return Ok(());
+    }
     let options = AddOptions::parse(&mut args)?;
-    let board = open(call, key, Access::Write)?;
-    add_to(call, board, &options, args)
+    add_to(call, &mut open(call, key, Access::Write)?, &options, args)
+}
+
+/// A finite score and a member, the commonest of all arguments.
+fn lone_pair<'a>(mut args: Args<'a>) -> Option<(f64, Text<'a>)> {
+    if args.len() != 2 {
+        return None;
+    }
+    Some((parse_finite(args.next()?.bytes())?, args.next()?.text()))
 }
 
 pub fn multiset(call: &Call) -> Result<()> {
@@ -105,30 +129,70 @@ pub fn multiset(call: &Call) -> Result<()> {
             board.assume(schema);
         }
     }
-    add_to(call, board, &options, args)
+    add_to(call, &mut board, &options, args)
 }
 
-fn add_to(call: &Call, mut board: ServerBoard, options: &AddOptions, args: Args) -> Result<()> {
-    let schema = board.schema().clone();
-    let rules = options.write_rules(call, &schema)?;
-    let pairs = pairs(&schema, args)?;
+fn add_to<'a>(call: &Call<'a>, board: &mut ServerBoard<'a>, options: &AddOptions, args: Args<'a>) -> Result<()> {
+    let rules = options.write_rules(call, board.schema())?;
+    // A board that is larger than its bound may lose the very member that is written.
+    let overfull = rules.keep.is_some_and(|keep| board.members() > keep);
+    if args.len() == board.schema().fields().len() + 1 && !options.with_rank && !overfull {
+        add_one(call, board, options, &rules, args)
+    } else {
+        add_several(call, board, options, &rules, overfull, args)
+    }
+}
+
+/// The commonest of all writes: one member, of which nothing is to be remembered.
+fn add_one<'a>(
+    call: &Call<'a>,
+    board: &mut ServerBoard<'a>,
+    options: &AddOptions,
+    rules: &WriteRules,
+    mut args: Args<'a>,
+) -> Result<()> {
+    let fields = board.schema().fields().len();
+    let values = board.schema().parse_tuple(args.take_first(fields).map(Arg::bytes))?;
+    let member = required(&mut args)?.text();
+    board.check_member(&member, &values)?;
+    board.prepare_write([].iter())?;
+    let counts = match board.set(&member, &values, rules)? {
+        Outcome::Added => true,
+        Outcome::Changed => options.count_changed,
+        Outcome::Refused => {
+            stats::REFUSED.add(1);
+            false
+        }
+        Outcome::Unchanged => false,
+    };
+    Reply::new(call.ctx).count(u64::from(counts));
+    Ok(())
+}
+
+fn add_several<'a>(
+    call: &Call<'a>,
+    board: &mut ServerBoard<'a>,
+    options: &AddOptions,
+    rules: &WriteRules,
+    overfull: bool,
+    args: Args<'a>,
+) -> Result<()> {
+    let pairs = pairs(board.schema(), args)?;
     for (values, member) in &pairs {
         board.check_member(member, values)?;
     }
     board.prepare_write(pairs.iter().map(|(_, member)| member))?;
 
     let reply = Reply::new(call.ctx);
-    let before = if options.with_rank { standings(&mut board, &pairs)? } else { Vec::new() };
-    // A board that is larger than its bound may lose the very member that is written.
-    let overfull = rules.keep.is_some_and(|keep| board.members() > keep);
+    let before = if options.with_rank { standings(board, &pairs)? } else { Vec::new() };
     let several = pairs.len() > 1 && (options.count_changed || rules.keep.is_some());
     let mut tally = (several || overfull).then(Tally::default);
     let (mut added, mut changed) = (0, 0);
     for (values, member) in &pairs {
         if let Some(tally) = &mut tally {
-            tally.note(&board, member)?;
+            tally.note(board, member)?;
         }
-        match board.set(member, values, &rules)? {
+        match board.set(member, values, rules)? {
             Outcome::Added => added += 1,
             Outcome::Changed => changed += 1,
             Outcome::Refused => stats::REFUSED.add(1),
@@ -136,10 +200,10 @@ fn add_to(call: &Call, mut board: ServerBoard, options: &AddOptions, args: Args)
         }
     }
     if let Some(tally) = tally {
-        (added, changed) = tally.count(&board)?;
+        (added, changed) = tally.count(board)?;
     }
     if options.with_rank {
-        return reply_standings(&board, &pairs, &before, &reply);
+        return reply_standings(board, &pairs, &before, &reply);
     }
     reply.count(if options.count_changed { added + changed } else { added });
     Ok(())
@@ -147,12 +211,12 @@ fn add_to(call: &Call, mut board: ServerBoard, options: &AddOptions, args: Args)
 
 /// What members had before a command that may name one twice, or let one in and out again.
 #[derive(Default)]
-struct Tally {
-    before: HashMap<Vec<u8>, (Text, Option<Tuple>)>,
+struct Tally<'a> {
+    before: HashMap<Vec<u8>, (Text<'a>, Option<Tuple>)>,
 }
 
-impl Tally {
-    fn note(&mut self, board: &ServerBoard, member: &Text) -> Result<()> {
+impl<'a> Tally<'a> {
+    fn note(&mut self, board: &ServerBoard<'a>, member: &Text<'a>) -> Result<()> {
         if !self.before.contains_key(member.bytes()) {
             let values = board.find(member)?.map(|found| found.decoded.values);
             self.before.insert(member.bytes().to_vec(), (member.clone(), values));
@@ -161,7 +225,7 @@ impl Tally {
     }
 
     /// How many members are new, and how many have another score.
-    fn count(&self, board: &ServerBoard) -> Result<(u64, u64)> {
+    fn count(&self, board: &ServerBoard<'a>) -> Result<(u64, u64)> {
         let (mut added, mut changed) = (0, 0);
         for (member, before) in self.before.values() {
             let after = board.find(member)?.map(|found| found.decoded.values);
@@ -176,19 +240,24 @@ impl Tally {
 }
 
 /// The rank of each pair's member, in the board's default kind.
-fn standings(board: &mut ServerBoard, pairs: &[(Tuple, Text)]) -> Result<Vec<Option<u64>>> {
+fn standings<'a>(board: &mut ServerBoard<'a>, pairs: &[(Tuple, Text<'a>)]) -> Result<Vec<Option<u64>>> {
     for (_, member) in pairs {
         board.find_or_mend(member)?;
     }
     pairs.iter().map(|(_, member)| Ok(standing(board, member)?.map(|(rank, _)| rank))).collect()
 }
 
-fn standing(board: &ServerBoard, member: &Text) -> Result<Option<(u64, Found<Text>)>> {
+fn standing<'a>(board: &ServerBoard<'a>, member: &Text<'a>) -> Result<Option<(u64, Found<Text<'a>>)>> {
     let Some(found) = board.find(member)? else { return Ok(None) };
     Ok(Some((board.rank(&found, board.default_kind())?, found)))
 }
 
-fn reply_standings(board: &ServerBoard, pairs: &[(Tuple, Text)], before: &[Option<u64>], reply: &Reply) -> Result<()> {
+fn reply_standings<'a>(
+    board: &ServerBoard<'a>,
+    pairs: &[(Tuple, Text<'a>)],
+    before: &[Option<u64>],
+    reply: &Reply,
+) -> Result<()> {
     let mut after = Vec::with_capacity(pairs.len());
     for (_, member) in pairs {
         after.push(standing(board, member)?);
@@ -223,7 +292,7 @@ pub fn incr(call: &Call) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let (mut with_rank, mut at) = (None, None);
-    while args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic)) {
+    while begins_with_letter(&args) {
         if args.next_if("WITHRANK") {
             once(&mut with_rank, (), "WITHRANK")?;
         } else if args.next_if("AT") {
@@ -232,7 +301,16 @@ pub fn incr(call: &Call) -> Result<()> {
             break;
         }
     }
-    let mut board = open(call, key, Access::Write)?;
+    let mut store = ZSet::open(call.ctx, key, Access::Write)?;
+    store.announce_as(c"zincr");
+    let marker = Marker::find(&store)?;
+    if let (None, None, Some((delta, member))) = (&marker, with_rank, lone_pair(args.clone())) {
+        if let Some(sum) = increment_bare(&mut store, delta, &member) {
+            Reply::new(call.ctx).float(sum);
+            return Ok(());
+        }
+    }
+    let mut board = Board::marked(store, marker);
     let schema = board.schema().clone();
     let fields = schema.fields().len();
     if args.len() != fields + 1 {
@@ -240,12 +318,12 @@ pub fn incr(call: &Call) -> Result<()> {
     }
     let deltas = args.take_first(fields).map(Arg::bytes);
     let member = required(&mut args)?.text();
-    board.store.announce_as(c"zincr");
-    let origin = schema.origin();
     board.prepare_write([].iter())?;
     let found = board.find_or_mend(&member)?;
-    let base = found.as_ref().map_or(origin.as_slice(), |found| found.decoded.values.as_slice());
-    let values = schema.increment(base, deltas)?;
+    let values = match &found {
+        Some(found) => schema.increment(&found.decoded.values, deltas)?,
+        None => schema.increment(&schema.origin(), deltas)?,
+    };
     board.check_member(&member, &values)?;
     let before = match &found {
         Some(found) if with_rank.is_some() => Some(board.rank(found, board.default_kind())?),
@@ -265,6 +343,16 @@ pub fn incr(call: &Call) -> Result<()> {
         reply.scores(&values);
     }
     Ok(())
+}
+
+/// On a sorted set without a schema: the new score, `None` with nothing done if it would not be finite.
+fn increment_bare<'a>(store: &mut ZSet<'a>, delta: f64, member: &Text<'a>) -> Option<f64> {
+    let old = store.score(member);
+    let sum = Some(old.unwrap_or(0.0) + delta + 0.0).filter(|sum| sum.is_finite())?;
+    if old != Some(sum) {
+        store.put(member, sum, Only::Any);
+    }
+    Some(sum)
 }
 
 pub fn rem(call: &Call) -> Result<()> {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::input::Input;
 use crate::board::fuzzing::{Naive, Place, Schema, Ties};
-use crate::board::Order;
+use crate::board::{Direction, Order};
 
 /// The order of places is that of the tuples, nothing of a tuple is lost, and whatever else stands in a sorted set is
 /// either no member's or one tuple's only.
@@ -29,10 +29,12 @@ pub fn codec(bytes: &[u8]) {
     assert_eq!(decoded.values, a, "{rules}");
     assert_eq!(decoded.time, (rules.ties != Ties::Shared).then_some(time_a), "{rules}");
 
-    let (lowest, highest) = layout.group(&a);
-    let prefix = |place: &Place| Place { score: place.score, spill: at_a.spill[..place.spill.len()].into() };
-    assert!(compare(&lowest, &Place { score: at_a.score, ..prefix(&lowest) }).is_le(), "{rules}: {a:?}");
-    assert!(compare(&highest, &Place { score: at_a.score, ..prefix(&highest) }).is_ge(), "{rules}: {a:?}");
+    for (direction, outside) in [(Direction::Up, Ordering::Greater), (Direction::Down, Ordering::Less)] {
+        let start = layout.group_start(&a, direction);
+        let own = Place { score: at_a.score, spill: at_a.spill[..start.spill.len()].into() };
+        assert_ne!(compare(&start, &own), outside, "{rules}: {a:?} is outside its group");
+    }
+    assert!(layout.lone_score(&a).is_none_or(|score| score == at_a.score), "{rules}: {a:?}");
 
     let score = input.score(at_a.score);
     let mut element = element;

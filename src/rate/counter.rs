@@ -7,7 +7,7 @@ use super::error::RateError;
 use super::hash::{push_micros, Call, Judged, Window};
 use super::request::Algorithm;
 use super::rule::{Rule, MAX_LIMIT};
-use super::text::{push_number, stored_number, Text};
+use super::text::{push_number, stored_number, words, Text};
 use super::verdict::{wait_for, Standing};
 
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +22,11 @@ impl Window for Counter {
     const PREFIX: &'static str = "counter:";
 
     fn parse(value: &[u8], _: Rule) -> Option<Counter> {
-        let mut numbers = value.split(|byte| *byte == b' ');
-        let newest = stored_number(numbers.next()?, 0..=MAX_MICROS as u64)?;
-        let previous = stored_number(numbers.next()?, 0..=MAX_LIMIT)?;
-        let current = stored_number(numbers.next()?, 1..=MAX_LIMIT)?;
-        let state = Counter { newest: i64::try_from(newest).ok()?, previous, current };
-        numbers.next().is_none().then_some(state)
+        let [newest, previous, current] = words(value)?;
+        let newest = stored_number(newest, 0..=MAX_MICROS as u64)?;
+        let previous = stored_number(previous, 0..=MAX_LIMIT)?;
+        let current = stored_number(current, 1..=MAX_LIMIT)?;
+        Some(Counter { newest: i64::try_from(newest).ok()?, previous, current })
     }
 
     fn push(&self, value: &mut Text) {
@@ -56,6 +55,7 @@ impl Window for Counter {
                 reset_if_taken: Counts { current: 1, ..counts }.reset(),
             },
             taken: Counter { newest: at, previous: counts.previous, current: counts.current.saturating_add(call.cost) },
+            ends_as_before: counts.current > 0,
         })
     }
 }

@@ -5,7 +5,7 @@ use super::error::RateError;
 use super::hash::{push_micros, Call, Judged, Window};
 use super::request::Algorithm;
 use super::rule::{Rule, MAX_LIMIT};
-use super::text::{push_number, stored_number, Text};
+use super::text::{push_number, stored_number, words, Text};
 use super::verdict::{wait_for, Standing};
 
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +19,10 @@ impl Window for Fixed {
     const PREFIX: &'static str = "fixed:";
 
     fn parse(value: &[u8], _: Rule) -> Option<Fixed> {
-        let mut numbers = value.split(|byte| *byte == b' ');
-        let start = stored_number(numbers.next()?, 0..=MAX_MICROS as u64)?;
-        let used = stored_number(numbers.next()?, 1..=MAX_LIMIT)?;
-        let state = Fixed { start: i64::try_from(start).ok()?, used };
-        numbers.next().is_none().then_some(state)
+        let [start, used] = words(value)?;
+        let start = stored_number(start, 0..=MAX_MICROS as u64)?;
+        let used = stored_number(used, 1..=MAX_LIMIT)?;
+        Some(Fixed { start: i64::try_from(start).ok()?, used })
     }
 
     fn push(&self, value: &mut Text) {
@@ -52,6 +51,7 @@ impl Window for Fixed {
                 reset_if_taken: closes,
             },
             taken: Fixed { start, used: used.saturating_add(call.cost) },
+            ends_as_before: open.is_some(),
         })
     }
 }

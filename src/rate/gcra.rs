@@ -6,7 +6,7 @@ use super::error::RateError;
 use super::hash::{push_micros, Call, Judged, Window};
 use super::request::Algorithm;
 use super::rule::{Rule, MAX_LIMIT};
-use super::text::{push_long_number, stored_long_number, stored_number, Text};
+use super::text::{push_long_number, stored_long_number, stored_number, words, Text};
 use super::verdict::{wait_for, Standing, Wait};
 
 const NANOS_OF_MICRO: u128 = 1_000;
@@ -22,12 +22,11 @@ impl Window for Gcra {
     const PREFIX: &'static str = "gcra:";
 
     fn parse(value: &[u8], rule: Rule) -> Option<Gcra> {
-        let mut numbers = value.split(|byte| *byte == b' ');
-        let newest = stored_number(numbers.next()?, 0..=MAX_MICROS as u64)?;
-        let debt = stored_long_number(numbers.next()?)?;
+        let [newest, debt] = words(value)?;
+        let newest = stored_number(newest, 0..=MAX_MICROS as u64)?;
+        let debt = stored_long_number(debt)?;
         let state = Gcra { newest: i64::try_from(newest).ok()?, debt };
-        let in_range = (1..=debt_of(MAX_LIMIT, rule)).contains(&debt);
-        (in_range && numbers.next().is_none()).then_some(state)
+        (1..=debt_of(MAX_LIMIT, rule)).contains(&debt).then_some(state)
     }
 
     fn push(&self, value: &mut Text) {
@@ -62,6 +61,7 @@ impl Window for Gcra {
                 reset_if_taken: if wait == Wait::None { refill(taken)? } else { 0 },
             },
             taken: Gcra { newest: at, debt: taken },
+            ends_as_before: false,
         })
     }
 }

@@ -40,7 +40,8 @@ pub struct HashWrite {
     /// Names and values to set.
     pub fields: SmallVec<[(Text, Text); 2]>,
     /// Unix ms. Unless `replace`, an expiry the key has already stays if it is later: it is that of another window.
-    pub expire_at_ms: i64,
+    /// `None` if every window was there and matters no longer than before.
+    pub expire_at_ms: Option<i64>,
 }
 
 /// Judges a call of `FIXED`, `COUNTER` or `GCRA` by the hash under the key, `None` if there is no key.
@@ -101,6 +102,8 @@ pub(super) struct Judged<S> {
     pub standing: Standing,
     /// The state if the call is taken; of no meaning if this rule denies it.
     pub taken: S,
+    /// Whether the state then matters no longer than it did.
+    pub ends_as_before: bool,
 }
 
 struct Stored<S> {
@@ -127,11 +130,14 @@ fn check_windows<S: Window, H: Fields>(
 
     let mut tally = Tally::new(request.cost);
     let mut taken: SmallVec<[S; 2]> = SmallVec::new();
+    // With a clock of its own a call may come much later on the server's, by which keys expire.
+    let mut ends_as_before = request.now.is_none();
     for (rule, state) in request.rules.iter().zip(&stored.windows) {
         let call = Call { rule: *rule, burst: request.burst, cost: request.cost };
         let judged = S::judge(*state, &call, at)?;
         tally.add(seen_from_behind(judged.standing, behind));
         taken.push(judged.taken);
+        ends_as_before &= judged.ends_as_before;
     }
     let (verdict, consumes) = tally.verdict(mode).ok_or(RateError::NoRule)?;
     if !consumes {
@@ -144,8 +150,8 @@ fn check_windows<S: Window, H: Fields>(
     if stored.header_is_missing {
         fields.push(header_field(S::ALGORITHM));
     }
-    let write = HashWrite { replace: stored.replace, fields, expire_at_ms: clock.expire_at_ms(tally.longest_reset()) };
-    Ok((verdict, Some(write)))
+    let expire_at_ms = (!ends_as_before).then(|| clock.expire_at_ms(tally.longest_reset()));
+    Ok((verdict, Some(HashWrite { replace: stored.replace, fields, expire_at_ms })))
 }
 
 fn read_windows<S: Window, H: Fields>(

@@ -88,6 +88,6 @@ impl Limiter {
         }
         let fields = write.fields.iter().map(|(name, value)| (name.to_vec(), value.to_vec()));
         self.hash.get_or_insert_default().extend(fields);
-        self.expire_at_ms = self.expire_at_ms.max(Some(write.expire_at_ms));
+        self.expire_at_ms = self.expire_at_ms.max(write.expire_at_ms);
     }
 }

@@ -116,27 +116,18 @@ enum Keyword {
 
 impl Keyword {
     fn of(word: &[u8]) -> Option<Keyword> {
-        let named = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
-        // Most words are numbers, and are asked twice.
-        if !word.first()?.is_ascii_alphabetic() {
-            None
-        } else if named("SLIDING") {
-            Some(Keyword::Algorithm(Algorithm::Sliding))
-        } else if named("FIXED") {
-            Some(Keyword::Algorithm(Algorithm::Fixed))
-        } else if named("COUNTER") {
-            Some(Keyword::Algorithm(Algorithm::Counter))
-        } else if named("GCRA") {
-            Some(Keyword::Algorithm(Algorithm::Gcra))
-        } else if named("BURST") {
-            Some(Keyword::Burst)
-        } else if named("COST") {
-            Some(Keyword::Cost)
-        } else if named("NOW") {
-            Some(Keyword::Now)
-        } else {
-            None
-        }
+        // Most words are numbers, and are asked twice; of the others the first letter says nearly all.
+        let (name, keyword) = match word.first()?.to_ascii_uppercase() {
+            b'S' => ("SLIDING", Keyword::Algorithm(Algorithm::Sliding)),
+            b'F' => ("FIXED", Keyword::Algorithm(Algorithm::Fixed)),
+            b'C' if word.len() == "COST".len() => ("COST", Keyword::Cost),
+            b'C' => ("COUNTER", Keyword::Algorithm(Algorithm::Counter)),
+            b'G' => ("GCRA", Keyword::Algorithm(Algorithm::Gcra)),
+            b'B' => ("BURST", Keyword::Burst),
+            b'N' => ("NOW", Keyword::Now),
+            _ => return None,
+        };
+        word.eq_ignore_ascii_case(name.as_bytes()).then_some(keyword)
     }
 }
 

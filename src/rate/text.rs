@@ -64,24 +64,15 @@ const LOW_DIGITS: usize = 18;
 const LOW_BASE: u128 = 1_000_000_000_000_000_000;
 
 pub(super) fn push_number(out: &mut Text, value: u64) {
-    push_padded(out, value, 1);
+    out.push(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Zeros in front up to `width` digits, of which there are at most 20.
 pub(super) fn push_padded(out: &mut Text, value: u64, width: usize) {
-    let mut digits = [b'0'; DIGITS_OF_U64];
-    let mut rest = value;
-    let mut written = 0;
-    for digit in digits.iter_mut().rev() {
-        if rest == 0 && written >= width {
-            break;
-        }
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        written += 1;
-    }
-    let start = DIGITS_OF_U64.saturating_sub(written);
-    out.push(digits.get(start..).unwrap_or_default());
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(value).as_bytes();
+    out.push([b'0'; DIGITS_OF_U64].get(..width.saturating_sub(digits.len())).unwrap_or_default());
+    out.push(digits);
 }
 
 /// For numbers below 10^37; stored debts have at most 26 digits.
@@ -97,15 +88,59 @@ pub(super) fn push_long_number(out: &mut Text, value: u128) {
 
 /// One or more digits and nothing else.
 pub(super) fn digits(text: &[u8]) -> Option<u64> {
-    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+    if text.is_empty() {
         return None;
     }
-    let digit = |byte: &u8| u64::from(byte.wrapping_sub(b'0'));
-    if text.len() < DIGITS_OF_U64 {
-        // Cannot overflow, and this is on the way of every call.
-        return Some(text.iter().fold(0, |value: u64, byte| value.wrapping_mul(10).wrapping_add(digit(byte))));
+    let digit = |byte: &u8| Some(u64::from(byte.wrapping_sub(b'0'))).filter(|digit| *digit <= 9);
+    // Two times eight cannot overflow, and neither can fewer than twenty in all.
+    let mut value: u64 = 0;
+    let mut rest = text;
+    while let (Some((eight, others)), true) = (rest.split_first_chunk::<8>(), value < EIGHT_DIGITS) {
+        value = value.wrapping_mul(EIGHT_DIGITS).wrapping_add(eight_digits(*eight)?);
+        rest = others;
     }
-    text.iter().try_fold(0_u64, |value, byte| value.checked_mul(10)?.checked_add(digit(byte)))
+    if text.len() >= DIGITS_OF_U64 {
+        return rest.iter().try_fold(value, |value, byte| value.checked_mul(10)?.checked_add(digit(byte)?));
+    }
+    for byte in rest {
+        value = value.wrapping_mul(10).wrapping_add(digit(byte)?);
+    }
+    Some(value)
+}
+
+const EIGHT_DIGITS: u64 = 100_000_000;
+
+/// Eight digits at once: pairs of neighbours are added up, the one in front ten times, then pairs of pairs, then the halves.
+fn eight_digits(text: [u8; 8]) -> Option<u64> {
+    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+    const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);
+    /// What lifts a byte over '9' to 0x80.
+    const OVER_NINE: u64 = u64::from_le_bytes([0x7F - b'9'; 8]);
+    let bytes = u64::from_le_bytes(text);
+    let digits = bytes.wrapping_sub(ZEROS);
+    if (digits | bytes.wrapping_add(OVER_NINE) | bytes) & HIGH_BITS != 0 {
+        return None;
+    }
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
+    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF)
+}
+
+/// Numbers with one space between.
+pub(super) fn words<const N: usize>(text: &[u8]) -> Option<[&[u8]; N]> {
+    let mut rest = Some(text);
+    let mut words: [&[u8]; N] = [&[]; N];
+    for word in &mut words {
+        let text = rest?;
+        match text.iter().position(|byte| *byte == b' ') {
+            Some(space) => {
+                let (before, behind) = text.split_at_checked(space)?;
+                (*word, rest) = (before, behind.get(1..));
+            }
+            None => (*word, rest) = (text, None),
+        }
+    }
+    rest.is_none().then_some(words)
 }
 
 /// A number exactly as `push_number` writes it.

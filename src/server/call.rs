@@ -16,6 +16,11 @@ pub struct CallReply {
 
 impl CallReply {
     fn checked(raw: *mut RedisModuleCallReply) -> Result<CallReply> {
+        CallReply::with_kind(raw).map(|(reply, _)| reply)
+    }
+
+    /// The reply and what it is: asking again would cost.
+    fn with_kind(raw: *mut RedisModuleCallReply) -> Result<(CallReply, isize)> {
         if raw.is_null() {
             let error = io::Error::last_os_error();
             return Err(match error.kind() {
@@ -25,10 +30,11 @@ impl CallReply {
             });
         }
         let reply = CallReply { raw };
-        if reply.kind() == raw::REDISMODULE_REPLY_ERROR {
+        let kind = reply.kind();
+        if kind == raw::REDISMODULE_REPLY_ERROR {
             return Err(Error::Server(String::from_utf8_lossy(reply.bytes()).into_owned()));
         }
-        Ok(reply)
+        Ok((reply, kind))
     }
 
     fn kind(&self) -> isize {
@@ -48,13 +54,10 @@ impl CallReply {
         }
     }
 
-    pub fn integer(&self) -> Option<i64> {
-        // SAFETY: the reply is alive, and an integer when it is asked for.
-        (self.kind() == raw::REDISMODULE_REPLY_INTEGER).then(|| unsafe { api!(RedisModule_CallReplyInteger)(self.raw) })
-    }
-
+    /// An integer from 0 on; 0 for any other reply.
     pub fn count(&self) -> u64 {
-        self.integer().unwrap_or(0).max(0).unsigned_abs()
+        // SAFETY: the reply is alive; of one that is no integer the server says the least number.
+        unsafe { api!(RedisModule_CallReplyInteger)(self.raw) }.max(0).unsigned_abs()
     }
 
     pub fn len(&self) -> usize {
@@ -63,13 +66,13 @@ impl CallReply {
     }
 
     /// The reply of a scan: every string of its list, every second one, and so on.
-    fn scanned(&self, every: usize) -> (u64, Vec<Text>) {
+    fn scanned<'a>(&self, every: usize) -> (u64, Vec<Text<'a>>) {
         let next = self.text_at(0).and_then(|text| std::str::from_utf8(text.bytes()).ok()?.parse().ok());
         (next.unwrap_or(0), self.texts_at(1, every))
     }
 
     /// The strings of an array inside the array.
-    fn texts_at(&self, index: usize, every: usize) -> Vec<Text> {
+    fn texts_at<'a>(&self, index: usize, every: usize) -> Vec<Text<'a>> {
         // SAFETY: the reply is alive; elements belong to it; the strings that are made are ours.
         unsafe {
             let list = api!(RedisModule_CallReplyArrayElement)(self.raw, index);
@@ -84,7 +87,7 @@ impl CallReply {
         }
     }
 
-    pub fn text_at(&self, index: usize) -> Option<Text> {
+    pub fn text_at<'a>(&self, index: usize) -> Option<Text<'a>> {
         // SAFETY: the reply is alive; elements belong to it; the string that is made is ours.
         unsafe {
             let element = api!(RedisModule_CallReplyArrayElement)(self.raw, index);
@@ -119,10 +122,10 @@ impl Ctx {
 
     pub fn zrank(self, key: &Text, element: &Text) -> Result<Option<u64>> {
         // SAFETY: the strings are alive during the call.
-        let reply = CallReply::checked(unsafe {
+        let (reply, kind) = CallReply::with_kind(unsafe {
             api!(RedisModule_Call)(self.raw(), c"ZRANK".as_ptr(), c"ss".as_ptr(), key.raw(), element.raw())
         })?;
-        Ok(reply.integer().map(i64::unsigned_abs))
+        Ok((kind == raw::REDISMODULE_REPLY_INTEGER).then(|| reply.count()))
     }
 
     /// How many of the keys exist. In a cluster an error while their slot is moving and one of them is not here.
@@ -148,7 +151,7 @@ impl Ctx {
     }
 
     /// Some keys of the selected database: the cursor to go on with, and names.
-    pub fn scan_keys(self, cursor: u64, pattern: &str, count: u64) -> Result<(u64, Vec<Text>)> {
+    pub fn scan_keys(self, cursor: u64, pattern: &str, count: u64) -> Result<(u64, Vec<Text<'static>>)> {
         let cursor = cursor.to_string();
         // SAFETY: strings and buffers are alive during the call; `l` takes a long long.
         let reply = CallReply::checked(unsafe {
@@ -169,12 +172,12 @@ impl Ctx {
     }
 
     /// ZSCAN: the cursor to go on with, and elements.
-    pub fn zscan(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text>)> {
+    pub fn zscan<'a>(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'a>>)> {
         Ok(self.scan(c"ZSCAN", key, cursor, count)?.scanned(2))
     }
 
     /// HSCAN: the cursor to go on with, and fields and values in turn.
-    pub fn hscan(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text>)> {
+    pub fn hscan<'a>(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'a>>)> {
         Ok(self.scan(c"HSCAN", key, cursor, count)?.scanned(1))
     }
 

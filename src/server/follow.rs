@@ -24,9 +24,9 @@ pub fn board_id(ctx: Ctx, board: &Text) -> Option<Id> {
 /// A companion on its way.
 struct Moving {
     db: c_int,
-    from: Text,
+    from: Text<'static>,
     to_db: c_int,
-    to: Text,
+    to: Text<'static>,
 }
 
 /// Takes companions along to where their boards are now.

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use redis_module::raw::{self, RedisModuleString};
 use smallvec::SmallVec;
@@ -10,44 +9,31 @@ use smallvec::SmallVec;
 use super::context::{Ctx, EventClass};
 use super::keeper::{note_companions, settle};
 use super::key::{Access, Key, KeyType};
+use super::names::kept;
 use super::text::Text;
 use crate::board::{Companion, Entry, Id, Part, ID_ENTRY, MEMBER_ENTRY};
 use crate::error::{Error, Result};
 use crate::stats;
 
-enum Change {
-    Set(Text, Text),
-    Remove(Text),
+enum Change<'a> {
+    Set(Text<'a>, Text<'a>),
+    Remove(Text<'a>),
     Unlink,
 }
 
-pub struct Hash {
+pub struct Hash<'a> {
     ctx: Ctx,
-    board: Text,
-    name: Text,
+    board: Text<'a>,
+    name: Text<'a>,
     key: Option<Key>,
     exists: bool,
-    changes: SmallVec<[Change; 1]>,
+    changes: SmallVec<[Change<'a>; 1]>,
     /// The name of the entry that was looked up last, mostly the one to be written next.
-    last_entry: RefCell<Option<Text>>,
+    last_entry: RefCell<Option<Text<'a>>>,
 }
 
-/// The name of the stamp, made once.
-static ID_NAME: AtomicPtr<RedisModuleString> = AtomicPtr::new(ptr::null_mut());
-
-fn id_name() -> Text {
-    let made = ID_NAME.load(Ordering::Relaxed);
-    if !made.is_null() {
-        // SAFETY: the reference that was kept below is never given up.
-        return unsafe { Text::share(made) };
-    }
-    let name = Text::new(ID_ENTRY);
-    ID_NAME.store(name.clone().into_raw(), Ordering::Relaxed);
-    name
-}
-
-impl Hash {
-    pub fn open(ctx: Ctx, part: Part, board: &Text, access: Access) -> Result<Hash> {
+impl<'a> Hash<'a> {
+    pub fn open(ctx: Ctx, part: Part, board: &Text<'a>, access: Access) -> Result<Hash<'a>> {
         let name = Text::new(&part.key(board.bytes()).ok_or(Error::NoCompanionName)?);
         let access = if access == Access::Write { Access::Write } else { Access::Peek };
         if access == Access::Write {
@@ -78,7 +64,7 @@ impl Hash {
         if !self.exists() {
             return Companion::Absent;
         }
-        match self.get(&id_name()) {
+        match self.get(&kept(ID_ENTRY)) {
             Some(stamp) if stamp.bytes() == id => Companion::Stamped(self.len().saturating_sub(1)),
             _ => Companion::Foreign,
         }
@@ -95,7 +81,7 @@ impl Hash {
 
     /// Whether it is a companion at all, whosever: somebody's own hash of that name has no stamp.
     pub fn is_stamped(&self) -> bool {
-        self.get(&id_name()).is_some_and(|stamp| {
+        self.get(&kept(ID_ENTRY)).is_some_and(|stamp| {
             stamp.bytes().len() == size_of::<Id>() && stamp.bytes().iter().all(u8::is_ascii_hexdigit)
         })
     }
@@ -104,7 +90,7 @@ impl Hash {
         self.key.as_ref().map_or(0, Key::len)
     }
 
-    fn get(&self, field: &Text) -> Option<Text> {
+    fn get(&self, field: &Text) -> Option<Text<'a>> {
         let key = self.key.as_ref().filter(|_| self.exists())?;
         let mut value: *mut RedisModuleString = ptr::null_mut();
         let end: *mut RedisModuleString = ptr::null_mut();
@@ -115,7 +101,7 @@ impl Hash {
         }
     }
 
-    pub fn entry(&self, member: &[u8]) -> Option<Text> {
+    pub fn entry(&self, member: &[u8]) -> Option<Text<'a>> {
         if !self.exists() {
             return None;
         }
@@ -124,14 +110,14 @@ impl Hash {
 
     pub fn set_entry(&mut self, id: &Id, member: &[u8], bytes: &[u8]) {
         if !self.exists() {
-            self.set(id_name(), Text::new(id));
+            self.set(kept(ID_ENTRY), Text::new(id));
             note_companions(self.ctx, &self.board);
         }
         let name = self.entry_name(member);
         self.set(name, Text::new(bytes));
     }
 
-    fn entry_name(&self, member: &[u8]) -> Text {
+    fn entry_name(&self, member: &[u8]) -> Text<'a> {
         let mut last = self.last_entry.borrow_mut();
         match last.as_ref() {
             Some(name) if name.bytes().get(1..) == Some(member) => name.clone(),
@@ -144,7 +130,7 @@ impl Hash {
         }
     }
 
-    fn set(&mut self, field: Text, value: Text) {
+    fn set(&mut self, field: Text<'a>, value: Text<'a>) {
         self.write(&field, value.raw());
         self.exists = true;
         self.changes.push(Change::Set(field, value));
@@ -160,7 +146,7 @@ impl Hash {
     }
 
     /// The same by the name of the field itself.
-    pub fn remove_field(&mut self, field: Text) -> bool {
+    pub fn remove_field(&mut self, field: Text<'a>) -> bool {
         if !self.exists() || self.write(&field, HASH_DELETE) == 0 {
             return false;
         }
@@ -205,7 +191,7 @@ impl Hash {
         !self.changes.is_empty()
     }
 
-    pub fn name(&self) -> &Text {
+    pub fn name(&self) -> &Text<'a> {
         &self.name
     }
 
@@ -257,7 +243,7 @@ impl Hash {
     }
 }
 
-impl Drop for Hash {
+impl Drop for Hash<'_> {
     fn drop(&mut self) {
         self.commit();
     }

@@ -23,7 +23,7 @@ use super::hash::Hash;
 use super::journey::{journeys, Event, Fate, Place};
 use super::key::Access;
 use super::propagation;
-use super::text::{bytes_of, Text};
+use super::text::Text;
 use super::watch;
 use crate::board::{Companion, Part};
 use crate::stats;
@@ -134,16 +134,16 @@ unsafe extern "C" fn on_key_event(
     key: *mut RedisModuleString,
 ) -> c_int {
     // SAFETY: the server passes a live context, event name and key.
-    let (ctx, event, key) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event).to_bytes(), bytes_of(key)) };
+    let (ctx, event, key) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event).to_bytes(), Text::borrow(key)) };
     // Every key that is deleted or given an expiry comes by here: what is nothing to us must cost next to nothing.
     let concerns_us = match event {
         b"expire" | b"persist" => false,
-        b"del" | b"expired" | b"evicted" => NAMES.may_have(key),
+        b"del" | b"expired" | b"evicted" => NAMES.may_have(key.bytes()),
         _ => true,
     };
     if concerns_us {
         let _ = catch_unwind(AssertUnwindSafe(|| {
-            if take_event(event, key, ctx) {
+            if take_event(event, key.bytes(), ctx) {
                 schedule(ctx);
             }
         }));

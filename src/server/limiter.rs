@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use super::context::{Ctx, EventClass};
 use super::key::{Access, Key, KeyType};
+use super::names::kept;
 use super::text::Text;
 use crate::error::{Error, Result};
 use crate::rate::{self, Append, Entry, Fields, HashWrite, Log, RateError};
@@ -19,17 +20,17 @@ use crate::rate::{self, Append, Entry, Fields, HashWrite, Log, RateError};
 /// So many stale entries are removed one by one; for more, one call of the core is cheaper.
 const FEW: usize = 16;
 
-pub struct Limiter {
+pub struct Limiter<'a> {
     ctx: Ctx,
-    name: Text,
+    name: Text<'a>,
     /// `None` for a key that does not exist and is not opened for writing.
     key: Option<Key>,
     /// Set by the first change: somebody listens to what is propagated.
     heard: bool,
 }
 
-impl Limiter {
-    pub fn open(ctx: Ctx, name: Text, access: Access) -> Limiter {
+impl<'a> Limiter<'a> {
+    pub fn open(ctx: Ctx, name: Text<'a>, access: Access) -> Limiter<'a> {
         let key = Key::open(ctx, &name, access);
         Limiter { ctx, name, key, heard: true }
     }
@@ -105,7 +106,7 @@ impl Limiter {
             self.unlink(key);
         }
         let fields: SmallVec<[(Text, Text); 2]> =
-            write.fields.iter().map(|(name, value)| (Text::new(name), Text::new(value))).collect();
+            write.fields.iter().map(|(name, value)| (kept(name), Text::new(value))).collect();
         let mut args: SmallVec<[*mut RedisModuleString; 7]> = SmallVec::new();
         args.push(self.name.raw());
         for (name, value) in &fields {
@@ -120,7 +121,9 @@ impl Limiter {
         }
         self.signal();
         self.announce(EventClass::Hash, c"hset");
-        self.expire_no_earlier(write.expire_at_ms);
+        if let Some(at_ms) = write.expire_at_ms {
+            self.expire_no_earlier(at_ms);
+        }
     }
 
     /// Whether there was a limiter; an error if there is something else.
@@ -205,7 +208,7 @@ impl Limiter {
 
 /// The entries up to and including a time, `None` if there are more than a few. They are removed later: a sorted set must
 /// not change under an iterator.
-fn few_entries_through(key: &Key, micros: i64) -> Option<SmallVec<[Text; FEW]>> {
+fn few_entries_through(key: &Key, micros: i64) -> Option<SmallVec<[Text<'static>; FEW]>> {
     let mut entries = SmallVec::new();
     // SAFETY: the key is an open sorted set, which nothing changes while the iterator lives; elements are ours.
     unsafe {
@@ -274,7 +277,7 @@ impl Fields for HashKey<'_> {
         field: &[u8],
         parse: impl FnOnce(&[u8]) -> Result<T, RateError>,
     ) -> Result<Option<T>, RateError> {
-        let field = Text::new(field);
+        let field = kept(field);
         let mut value: *mut RedisModuleString = ptr::null_mut();
         let end: *mut RedisModuleString = ptr::null_mut();
         let flags = raw::REDISMODULE_HASH_NONE as c_int;

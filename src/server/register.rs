@@ -10,6 +10,7 @@ use redis_module::Context;
 use super::context::{Call, Ctx};
 use super::info::set_command_info;
 use super::keeper;
+use super::names;
 use super::propagation;
 use super::reply::Reply;
 use super::steps;
@@ -49,14 +50,22 @@ macro_rules! command {
 pub unsafe fn run(handler: Handler, ctx: *mut RedisModuleCtx, argv: *mut *mut RedisModuleString, argc: c_int) -> c_int {
     // SAFETY: the server passes `argc` live strings.
     let call = unsafe { Call::new(ctx, std::slice::from_raw_parts(argv, argc.max(0) as usize)) };
-    let result = catch_unwind(AssertUnwindSafe(|| handler(&call))).unwrap_or(Err(Error::Internal));
+    let result = catch_unwind(AssertUnwindSafe(|| handler(&call)));
     stats::CALLS.add(1);
-    stats::ERRORS.add(u64::from(result.is_err()));
-    let reply = Reply::new(call.ctx);
     match result {
-        Ok(()) => raw::REDISMODULE_OK as c_int,
-        Err(Error::Arity) => reply.wrong_arity(),
-        Err(error) => reply.error(&error.to_string()),
+        Ok(Ok(())) => raw::REDISMODULE_OK as c_int,
+        Ok(Err(error)) => fail(call.ctx, &error),
+        Err(_) => fail(call.ctx, &Error::Internal),
+    }
+}
+
+#[cold]
+fn fail(ctx: Ctx, error: &Error) -> c_int {
+    stats::ERRORS.add(1);
+    let reply = Reply::new(ctx);
+    match error {
+        Error::Arity => reply.wrong_arity(),
+        error => reply.error(&error.to_string()),
     }
 }
 
@@ -69,9 +78,13 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
     commands.iter().all(|command| create(ctx, command)) && keeper::start(ctx) && propagation::start(ctx)
 }
 
-/// Whether nothing of ours is waiting in the server, which would call us back.
-pub fn may_stop() -> bool {
-    keeper::may_stop() && steps::none_waits()
+/// Whether the module may go: not while the server holds a job of ours, which it would run without its code.
+pub fn stop() -> bool {
+    let may_stop = keeper::may_stop() && steps::none_waits();
+    if may_stop {
+        names::forget();
+    }
+    may_stop
 }
 
 /// The module's section of `INFO`.

@@ -1,6 +1,7 @@
 //! The server's strings.
 
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 use redis_module::raw::RedisModuleString;
@@ -18,8 +19,8 @@ impl<'a> Arg<'a> {
         unsafe { bytes_of(self.raw) }
     }
 
-    pub fn text(self) -> Text {
-        Text::retain(self.raw)
+    pub fn text(self) -> Text<'a> {
+        Text { raw: self.raw, owned: false, lives: PhantomData }
     }
 
     pub fn is(self, keyword: &str) -> bool {
@@ -76,73 +77,91 @@ impl<'a> Iterator for Args<'a> {
 
 impl ExactSizeIterator for Args<'_> {}
 
-/// A string of the server of which we hold a reference.
-pub struct Text {
+/// A string of the server: an argument, which lives for `'a` without our doing, or one of which we hold a reference.
+pub struct Text<'a> {
     raw: *mut RedisModuleString,
+    owned: bool,
+    lives: PhantomData<&'a ()>,
 }
 
-impl Text {
-    pub fn new(bytes: &[u8]) -> Text {
+impl<'a> Text<'a> {
+    pub fn new(bytes: &[u8]) -> Text<'a> {
         // SAFETY: a context is only needed for automatic memory, which we do not use.
-        Text { raw: unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) } }
+        Text::own(unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) })
+    }
+
+    /// # Safety
+    /// The string must live for `'a`.
+    pub unsafe fn borrow(raw: *mut RedisModuleString) -> Text<'a> {
+        Text { raw, owned: false, lives: PhantomData }
     }
 
     /// # Safety
     /// The string must be alive.
-    pub unsafe fn share(raw: *mut RedisModuleString) -> Text {
-        Text::retain(raw)
+    pub unsafe fn share(raw: *mut RedisModuleString) -> Text<'a> {
+        // SAFETY: as the caller says.
+        unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };
+        Text::own(raw)
     }
 
-    fn retain(raw: *mut RedisModuleString) -> Text {
-        // SAFETY: the caller's string is alive.
-        unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };
-        Text { raw }
+    fn own(raw: *mut RedisModuleString) -> Text<'a> {
+        Text { raw, owned: true, lives: PhantomData }
     }
 
     /// # Safety
     /// The caller's reference passes to the `Text`.
-    pub unsafe fn take(raw: *mut RedisModuleString) -> Option<Text> {
+    pub unsafe fn take(raw: *mut RedisModuleString) -> Option<Text<'a>> {
         // Lazily: a `Text` made and dropped for a null pointer would free it.
-        (!raw.is_null()).then(|| Text { raw })
+        (!raw.is_null()).then(|| Text::own(raw))
     }
 
     pub fn raw(&self) -> *mut RedisModuleString {
         self.raw
     }
 
-    /// The reference passes to the caller.
+    /// A reference passes to the caller.
     pub fn into_raw(self) -> *mut RedisModuleString {
-        std::mem::ManuallyDrop::new(self).raw
+        if self.owned {
+            return ManuallyDrop::new(self).raw;
+        }
+        // SAFETY: the string is alive.
+        unsafe { Text::share(self.raw) }.into_raw()
     }
 
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: we hold a reference, and nothing writes to the string.
+        // SAFETY: the string is alive, and nothing writes to it.
         unsafe { bytes_of(self.raw) }
     }
 }
 
-impl AsRef<[u8]> for Text {
+impl AsRef<[u8]> for Text<'_> {
     fn as_ref(&self) -> &[u8] {
         self.bytes()
     }
 }
 
-impl Clone for Text {
-    fn clone(&self) -> Text {
-        Text::retain(self.raw)
+impl Clone for Text<'_> {
+    fn clone(&self) -> Self {
+        if self.owned {
+            // SAFETY: the string is alive.
+            unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), self.raw) };
+        }
+        Text { ..*self }
     }
 }
 
-impl Drop for Text {
+impl Drop for Text<'_> {
     fn drop(&mut self) {
-        // SAFETY: the reference is ours, and given up once.
-        unsafe { api!(RedisModule_FreeString)(ptr::null_mut(), self.raw) };
+        if self.owned {
+            // SAFETY: the reference is ours, and given up once.
+            unsafe { api!(RedisModule_FreeString)(ptr::null_mut(), self.raw) };
+        }
     }
 }
 
 /// # Safety
 /// The string must outlive the slice.
-pub unsafe fn bytes_of<'a>(raw: *mut RedisModuleString) -> &'a [u8] {
+unsafe fn bytes_of<'a>(raw: *mut RedisModuleString) -> &'a [u8] {
     let mut length = 0;
     // SAFETY: the server returns a pointer to that many bytes, never null for a live string.
     unsafe {

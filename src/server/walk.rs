@@ -11,13 +11,13 @@ const NEAR: u64 = 64;
 /// Elements fetched by one call where stepping cannot start.
 const CHUNK: u64 = 1000;
 
-impl ZSet {
+impl<'a> ZSet<'a> {
     /// From an index on, until `visit` says false or the end.
     pub(super) fn walk_from(
         &self,
         from: u64,
         direction: Direction,
-        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
+        visit: &mut dyn FnMut(Text<'a>, f64) -> Result<bool>,
     ) -> Result<()> {
         let card = self.card();
         if from >= card {
@@ -78,26 +78,13 @@ impl ZSet {
         }
     }
 
-    /// Whether no two elements have this score.
-    pub(super) fn is_only_one_at(&self, score: f64) -> bool {
-        let Some(key) = self.key() else { return false };
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), score, score, 0, 0);
-            api!(RedisModule_ZsetRangeNext)(key.raw());
-            let ended = api!(RedisModule_ZsetRangeEndReached)(key.raw()) != 0;
-            api!(RedisModule_ZsetRangeStop)(key.raw());
-            ended
-        }
-    }
-
     /// Walks from an index near either end, which is stepped to.
     fn walk_from_end(
         &self,
         from: u64,
         card: u64,
         direction: Direction,
-        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
+        visit: &mut dyn FnMut(Text<'a>, f64) -> Result<bool>,
     ) -> Result<()> {
         let Some(key) = self.key() else { return Ok(()) };
         let above = card - 1 - from;
@@ -131,7 +118,7 @@ impl ZSet {
         &self,
         from: u64,
         direction: Direction,
-        visit: &mut dyn FnMut(Text, f64) -> Result<bool>,
+        visit: &mut dyn FnMut(Text<'a>, f64) -> Result<bool>,
     ) -> Result<()> {
         let mut next = Some(from);
         while let Some(index) = next.filter(|index| *index < self.card()) {
@@ -159,7 +146,7 @@ impl ZSet {
 
 /// # Safety
 /// The key must have an iterator that has not reached its end.
-pub(super) unsafe fn current(key: &Key) -> Option<(Text, f64)> {
+pub(super) unsafe fn current<'a>(key: &Key) -> Option<(Text<'a>, f64)> {
     let mut score = 0.0;
     // SAFETY: the string that is made is ours.
     let element = unsafe { Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key.raw(), &mut score)) };

@@ -96,7 +96,7 @@ unsafe extern "C" fn on_event(
 ) -> c_int {
     if ANY.load(Ordering::Relaxed) {
         // SAFETY: the server passes a live context and key.
-        let (db, key) = unsafe { (Ctx::new(ctx).db(), Text::share(key)) };
+        let (db, key) = unsafe { (Ctx::new(ctx).db(), Text::borrow(key)) };
         for watched in watched().iter().filter(|watched| watched.db == db && *watched.key == *key.bytes()) {
             watched.changed.store(true, Ordering::Relaxed);
         }

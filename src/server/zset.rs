@@ -18,49 +18,53 @@ use crate::error::{Error, Result};
 use crate::number::FloatText;
 use crate::stats;
 
-enum Change {
-    Put(f64, Text),
-    Remove(Text),
+enum Change<'a> {
+    Put(f64, Text<'a>),
+    Remove(Text<'a>),
 }
 
-pub struct ZSet {
+pub struct ZSet<'a> {
     ctx: Ctx,
-    name: Text,
+    name: Text<'a>,
     access: Access,
     key: Option<Key>,
     /// The key holds a sorted set.
     present: bool,
-    changes: SmallVec<[Change; 2]>,
+    changes: SmallVec<[Change<'a>; 2]>,
     put_event: &'static CStr,
     /// Boxed, because most commands move the handle about and need none.
-    companions: [RefCell<Option<Box<Hash>>>; Part::ALL.len()],
+    companions: [RefCell<Option<Box<Hash<'a>>>>; Part::ALL.len()],
 }
 
-impl ZSet {
-    pub fn open(ctx: Ctx, name: Text, access: Access) -> Result<ZSet> {
-        let mut zset = ZSet {
+impl<'a> ZSet<'a> {
+    pub fn open(ctx: Ctx, name: Text<'a>, access: Access) -> Result<ZSet<'a>> {
+        let (key, present) = ZSet::open_key(ctx, &name, access)?;
+        Ok(ZSet {
             ctx,
             name,
             access,
-            key: None,
-            present: false,
+            key,
+            present,
             changes: SmallVec::new(),
             put_event: c"zadd",
             companions: Default::default(),
-        };
-        zset.reopen()?;
-        Ok(zset)
+        })
+    }
+
+    /// The key, and whether it holds a sorted set.
+    fn open_key(ctx: Ctx, name: &Text, access: Access) -> Result<(Option<Key>, bool)> {
+        let key = Key::open(ctx, name, access);
+        match key.as_ref().map_or(KeyType::Empty, Key::kind) {
+            KeyType::Empty => Ok((key, false)),
+            KeyType::SortedSet => Ok((key, true)),
+            _ => Err(Error::WrongType),
+        }
     }
 
     fn reopen(&mut self) -> Result<()> {
-        self.key = None;
-        self.key = Key::open(self.ctx, &self.name, self.access);
-        let kind = self.key.as_ref().map_or(KeyType::Empty, Key::kind);
-        self.present = kind == KeyType::SortedSet;
-        match kind {
-            KeyType::Empty | KeyType::SortedSet => Ok(()),
-            _ => Err(Error::WrongType),
-        }
+        (self.key, self.present) = (None, false);
+        (self.key, self.present) = ZSet::open_key(self.ctx, &self.name, self.access)?;
+        Ok(())
     }
 
     pub fn exists(&self) -> bool {
@@ -71,7 +75,7 @@ impl ZSet {
         self.ctx
     }
 
-    pub(super) fn key_name(&self) -> &Text {
+    pub(super) fn key_name(&self) -> &Text<'a> {
         &self.name
     }
 
@@ -84,7 +88,7 @@ impl ZSet {
         self.key.as_ref().filter(|_| self.present)
     }
 
-    fn with_companion<T>(&self, part: Part, act: impl FnOnce(&mut Hash) -> T) -> Result<T> {
+    fn with_companion<T>(&self, part: Part, act: impl FnOnce(&mut Hash<'a>) -> T) -> Result<T> {
         let Some(cell) = self.companions.get(part as usize) else { return Err(Error::Internal) };
         let mut cell = cell.borrow_mut();
         if let Some(hash) = cell.as_mut() {
@@ -94,7 +98,7 @@ impl ZSet {
     }
 
     /// The key of a companion that exists and is this board's.
-    pub fn companion_key(&self, part: Part, id: &Id) -> Result<Option<Text>> {
+    pub fn companion_key(&self, part: Part, id: &Id) -> Result<Option<Text<'a>>> {
         let found = self.with_companion(part, |hash| match hash.state(id) {
             Companion::Stamped(_) => Some(hash.name().clone()),
             _ => None,
@@ -164,10 +168,10 @@ impl ZSet {
     }
 }
 
-impl Store for ZSet {
-    type Name = Text;
+impl<'a> Store for ZSet<'a> {
+    type Name = Text<'a>;
 
-    fn name(&self, bytes: &[u8]) -> Text {
+    fn name(&self, bytes: &[u8]) -> Text<'a> {
         Text::new(bytes)
     }
 
@@ -175,7 +179,7 @@ impl Store for ZSet {
         self.key().map_or(0, Key::len)
     }
 
-    fn score(&self, element: &Text) -> Option<f64> {
+    fn score(&self, element: &Text<'a>) -> Option<f64> {
         let key = self.key()?;
         let mut score = 0.0;
         // SAFETY: the key is an open sorted set.
@@ -183,7 +187,7 @@ impl Store for ZSet {
         (status == raw::REDISMODULE_OK as c_int).then_some(score)
     }
 
-    fn index(&self, element: &Text) -> Result<Option<u64>> {
+    fn index(&self, element: &Text<'a>) -> Result<Option<u64>> {
         if !self.exists() {
             return Ok(None);
         }
@@ -207,15 +211,15 @@ impl Store for ZSet {
         Ok(self.index(&element)?.unwrap_or(0) + u64::from(inclusive))
     }
 
-    fn count_below_own(&self, own: &Text, score: f64, inclusive: bool) -> Result<u64> {
-        if !self.is_only_one_at(score) {
+    fn count_below_own(&self, own: &Text<'a>, score: f64, inclusive: bool) -> Result<u64> {
+        if self.count_at(score, 2) > 1 {
             return self.count_below(score, inclusive);
         }
         // Nobody else has the score: no need to make a string of the element at the edge.
         Ok(self.index(own)?.unwrap_or(0) + u64::from(inclusive))
     }
 
-    fn at(&self, index: u64) -> Result<Option<(Text, f64)>> {
+    fn at(&self, index: u64) -> Result<Option<(Text<'a>, f64)>> {
         if index >= self.card() {
             return Ok(None);
         }
@@ -242,22 +246,66 @@ impl Store for ZSet {
         done.ok().and(next)
     }
 
-    fn walk_lowest(&self, visit: &mut dyn FnMut(Text) -> bool) {
-        self.walk_score(f64::NEG_INFINITY, Direction::Up, visit);
+    fn count_at(&self, score: f64, most: u64) -> u64 {
+        let Some(key) = self.key() else { return 0 };
+        let mut count = 0;
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), score, score, 0, 0);
+            while count < most && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
+                api!(RedisModule_ZsetRangeNext)(key.raw());
+                count += 1;
+            }
+            api!(RedisModule_ZsetRangeStop)(key.raw());
+        }
+        count
     }
 
-    fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Text) -> bool) {
+    fn any_between(&self, low: f64, high: f64) -> bool {
+        let Some(key) = self.key() else { return false };
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), low, high, 1, 1);
+            let ended = api!(RedisModule_ZsetRangeEndReached)(key.raw()) != 0;
+            api!(RedisModule_ZsetRangeStop)(key.raw());
+            !ended
+        }
+    }
+
+    fn lowest(&self) -> Option<(Text<'a>, bool)> {
+        let key = self.key()?;
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            let ended = api!(RedisModule_ZsetRangeEndReached);
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, f64::NEG_INFINITY, 0, 0);
+            let mut lowest = None;
+            if ended(key.raw()) == 0 {
+                lowest = current(key);
+                api!(RedisModule_ZsetRangeNext)(key.raw());
+            }
+            let more = ended(key.raw()) == 0;
+            api!(RedisModule_ZsetRangeStop)(key.raw());
+            lowest.map(|(element, _)| (element, more))
+        }
+    }
+
+    fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Text<'a>) -> bool) {
         let _: Result<(), ()> = self.iterate((score, score), direction, &mut |key| {
             // SAFETY: the iterator stands on an element.
             Ok(unsafe { current(key) }.is_some_and(|(element, _)| visit(element)))
         });
     }
 
-    fn walk(&self, from: u64, direction: Direction, visit: &mut dyn FnMut(Text, f64) -> Result<bool>) -> Result<()> {
+    fn walk(
+        &self,
+        from: u64,
+        direction: Direction,
+        visit: &mut dyn FnMut(Text<'a>, f64) -> Result<bool>,
+    ) -> Result<()> {
         self.walk_from(from, direction, visit)
     }
 
-    fn put(&mut self, element: &Text, score: f64, only: Only) -> Put {
+    fn put(&mut self, element: &Text<'a>, score: f64, only: Only) -> Put {
         let existing_only = matches!(only, Only::Existing | Only::ExistingRaise | Only::ExistingLower);
         let Some(key) = self.key.as_ref().filter(|_| self.exists() || !existing_only) else {
             // A low-level write would leave an empty sorted set behind.
@@ -288,7 +336,7 @@ impl Store for ZSet {
         put
     }
 
-    fn remove(&mut self, element: &Text) -> bool {
+    fn remove(&mut self, element: &Text<'a>) -> bool {
         let Some(key) = self.key() else { return false };
         let mut removed = 0;
         // SAFETY: the key is an open sorted set, opened for writing.
@@ -311,7 +359,7 @@ impl Store for ZSet {
         removed.map(drop)
     }
 
-    fn clear(&mut self, marker: Option<&Text>) -> Result<()> {
+    fn clear(&mut self, marker: Option<&Text<'a>>) -> Result<()> {
         self.commit();
         let Some(key) = self.key() else { return Ok(()) };
         // SAFETY: the key is open for writing.
@@ -341,7 +389,7 @@ impl Store for ZSet {
         Ok(state)
     }
 
-    fn entry(&self, part: Part, member: &[u8]) -> Result<Option<Text>> {
+    fn entry(&self, part: Part, member: &[u8]) -> Result<Option<Text<'a>>> {
         self.with_companion(part, |hash| hash.entry(member))
     }
 
@@ -369,7 +417,7 @@ impl Store for ZSet {
         stats::REBUILT.add(1);
     }
 
-    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<(Text, f64)>)> {
+    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<(Text<'a>, f64)>)> {
         if !self.exists() {
             return Ok((0, Vec::new()));
         }
@@ -391,7 +439,7 @@ fn ignore_unnamable(result: Result<()>) -> Result<()> {
     }
 }
 
-impl Drop for ZSet {
+impl Drop for ZSet<'_> {
     /// Also when a handler panics: what was done is propagated, so that replicas and AOF never differ.
     fn drop(&mut self) {
         self.commit();
