@@ -99,10 +99,10 @@ memory: ## a million writes and deletes of every kind: used_memory returns to it
 	cargo build --release
 	RANK_MEMORY_ROUND=1000000 REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture memory::used
 
-valgrind: ## a workload of every command under valgrind; fails on anything in our code
-	@scripts/setup.sh run
+valgrind: ## the tests with every server under valgrind (an hour); fails on anything in our code; ARGS is a filter
+	@scripts/setup.sh test
 	cargo build --release
-	scripts/valgrind.sh '$(MODULE)'
+	scripts/valgrind.sh '$(MODULE)' $(ARGS)
 
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
 install: ## install what was built, with its documents, under PREFIX (/usr/local); DESTDIR goes in front

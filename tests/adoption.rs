@@ -11,7 +11,15 @@ use crate::support::*;
 use crate::workload::{assert_same, snapshot};
 
 /// So many that looking at them takes many steps.
-const MEMBERS: usize = 100_000;
+fn members() -> usize {
+    // A slow server needs fewer.
+    if server_wrapper().is_some() {
+        12_000
+    } else {
+        100_000
+    }
+}
+
 const SCHEMA: &str = "FIELD a DIGITS 7 FIELD b DIGITS 3";
 
 /// A sorted set as a packed board leaves it once its marker is lost.
@@ -58,19 +66,19 @@ fn is_plain(server: &Server) -> bool {
 on_every_server! {
     fn others_are_served_while_a_large_board_is_adopted(server: Server) {
         let mut con = server.connect();
-        let mut served = 0;
+        let (mut served, rank) = (0, members() - 7);
         for _ in 0..ATTEMPTS {
             script(&mut con, "FLUSHALL => +OK");
-            fill(&server, "b", MEMBERS);
+            fill(&server, "b", members());
             let client = adopt(&server);
             while !client.is_finished() {
                 let (waits, answers) = at_once(&mut con, &["RANK.ADD other 1 x", "RANK.GET b m7", "RANK.REM other x"]);
                 served += usize::from(waits);
-                let expected = if waits { "[99993, \"m7\", \"7007\"]" } else { "[99993, \"m7\", 7, 7]" };
-                assert!(answers.ends_with(&format!(", 1, {expected}, 1]")), "{answers}");
+                let score = if waits { "\"7007\"" } else { "7, 7" };
+                assert!(answers.ends_with(&format!(", 1, [{rank}, \"m7\", {score}], 1]")), "{answers}");
             }
             assert_eq!(client.join().expect("an answer"), "+OK");
-            script(&mut con, &format!("RANK.GET b m7 => [99993, \"m7\", 7, 7]\n RANK.COUNT b => {MEMBERS}\n RANK.ADD b 1 2 new => 1"));
+            script(&mut con, &format!("RANK.GET b m7 => [{rank}, \"m7\", 7, 7]\n RANK.COUNT b => {}\n RANK.ADD b 1 2 new => 1", members()));
             if served >= 3 {
                 return;
             }
@@ -79,9 +87,9 @@ on_every_server! {
     }
 
     fn one_element_that_does_not_decode_is_found_wherever_it_is(server: Server) {
-        fill(&server, "b", MEMBERS);
+        fill(&server, "b", members());
         let mut con = server.connect();
-        for score in ["-5", "0.5", "150000006.5", "99999999990", "1e300", "inf"] {
+        for score in ["-5", "0.5", "5000006.5", "99999999990", "1e300", "inf"] {
             script(&mut con, &format!("ZADD b {score} bad => 1"));
             let before = server.info("rank_writes");
             let answer = adopt(&server).join().expect("an answer");
@@ -93,7 +101,7 @@ on_every_server! {
     }
 
     fn there_must_be_a_moment_at_which_all_elements_decode(server: Server) {
-        fill(&server, "b", MEMBERS);
+        fill(&server, "b", members());
         let mut con = server.connect();
         // There is always one that does not: before the old one goes, another comes, here behind and there before where
         // the adoption may be.
@@ -112,7 +120,7 @@ on_every_server! {
     }
 
     fn a_board_that_is_written_to_all_the_time_is_adopted_all_the_same(server: Server) {
-        fill(&server, "b", MEMBERS);
+        fill(&server, "b", members());
         let mut con = server.connect();
         let client = adopt(&server);
         let mut round = 0;
@@ -121,12 +129,12 @@ on_every_server! {
             round += 1;
         }
         assert_eq!(client.join().expect("an answer"), "+OK");
-        script(&mut con, &format!("RANK.COUNT b => {}\n RANK.SCORE b extra0 => [0, 1]", MEMBERS + round));
+        script(&mut con, &format!("RANK.COUNT b => {}\n RANK.SCORE b extra0 => [0, 1]", members() + round));
     }
 
     fn a_transaction_and_a_script_do_it_at_once(server: Server) {
-        fill(&server, "b", 20_000);
-        fill(&server, "c", 20_000);
+        fill(&server, "b", 11_000);
+        fill(&server, "c", 11_000);
         let mut con = server.connect();
         script(&mut con, &format!("MULTI => +OK\n RANK.CREATE b {SCHEMA} ADOPT => +QUEUED\n RANK.SCORE b m5 => +QUEUED\n EXEC => [+OK, [5, 7]]"));
         let words: Vec<String> = SCHEMA.split(' ').map(|word| format!("'{word}'")).collect();
@@ -148,7 +156,7 @@ on_every_server! {
         ] {
             let answer = (0..ATTEMPTS).find_map(|_| {
                 expect(&mut con, "FLUSHALL", "+OK");
-                fill(&server, "b", MEMBERS);
+                fill(&server, "b", members());
                 let client = adopt(&server);
                 let (waits, answers) = at_once(&mut con, &[meanwhile]);
                 assert!(!answers.contains("ERR"), "{meanwhile}: {answers}");
@@ -162,7 +170,7 @@ on_every_server! {
     }
 
     fn two_adoptions_of_one_board(server: Server) {
-        fill(&server, "b", MEMBERS);
+        fill(&server, "b", members());
         let (one, same) = (adopt(&server), adopt(&server));
         let other = begin(&server, "RANK.CREATE b FIELD a DIGITS 6 FIELD b DIGITS 4 ADOPT");
         assert_eq!((one.join().expect("an answer"), same.join().expect("an answer")), ("+OK".into(), "+OK".into()));
@@ -171,7 +179,7 @@ on_every_server! {
     }
 
     fn a_client_that_goes_does_no_harm(server: Server) {
-        fill(&server, "b", MEMBERS);
+        fill(&server, "b", members());
         let mut con = server.connect();
         let kill = format!("CLIENT KILL ID {}", reply(&mut con, "CLIENT ID"));
         let client = thread::spawn(move || reply(&mut con, &format!("RANK.CREATE b {SCHEMA} ADOPT")));
@@ -187,7 +195,7 @@ on_every_server! {
         let load = format!("MODULE LOAD {}", module_path().to_str().expect("a UTF-8 path"));
         let refused = (0..ATTEMPTS).any(|_| {
             expect(&mut con, "FLUSHALL", "+OK");
-            fill(&server, "b", MEMBERS);
+            fill(&server, "b", members());
             let client = adopt(&server);
             let (waits, answers) = at_once(&mut con, &["MODULE UNLOAD rank"]);
             assert_eq!(client.join().expect("an answer"), "+OK");
@@ -204,7 +212,7 @@ on_every_server! {
 
     fn replicas_and_the_aof_have_the_adopted_board(kind: Kind) {
         let mut server = Server::builder(kind).tcp().appendonly().start();
-        fill(&server, "b", 50_000);
+        fill(&server, "b", 11_000);
         let replica = Server::builder(kind).without_module().replica_of(&server).start();
         replica.wait_for_sync(&server);
         assert_eq!(adopt(&server).join().expect("an answer"), "+OK");

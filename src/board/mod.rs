@@ -29,7 +29,7 @@ pub use attributes::parse_object;
 pub use companion::{ID_ENTRY, MEMBER_ENTRY};
 pub use layout::Decoded;
 pub use listing::Row;
-pub use marker::{Id, Marker};
+pub use marker::{forget_schemas, Id, Marker};
 pub use rank::{FieldBound, Kind};
 pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::parse_update;

@@ -77,6 +77,8 @@ impl Cursor {
 
 /// Between two looks at the clock: short beside what a step may take.
 const STRIDE: u64 = 100;
+/// So many elements and entries are looked at however slow the machine is: small boards take one step, always.
+const LEAST: u64 = 300;
 
 impl<S: Store> Board<S> {
     /// One step of about `count` elements and entries; fewer where it is `late` before.
@@ -91,10 +93,10 @@ impl<S: Store> Board<S> {
                 Stage::Entries(part) => self.verify_entries(part, cursor.scan, stride, repair, &mut report)?,
             };
             report.cursor = cursor.next(scan);
-            if report.cursor == 0 || late() {
+            left = left.saturating_sub(seen as u64);
+            if report.cursor == 0 || (count - left > LEAST && late()) {
                 break;
             }
-            left = left.saturating_sub(seen as u64);
         }
         Ok(report)
     }

@@ -113,6 +113,15 @@ pub fn may_stop() -> bool {
     !keeper().job_is_scheduled
 }
 
+/// Gives up all tables, before the module goes.
+pub fn forget() {
+    let mut keeper = keeper();
+    keeper.boards = HashMap::new();
+    keeper.sweep = VecDeque::new();
+    keeper.events = Vec::new();
+    keeper.leaving = None;
+}
+
 /// Subscribes to what the keeper needs to hear of. Whether the server let it.
 pub fn start(ctx: Ctx) -> bool {
     let classes = raw::REDISMODULE_NOTIFY_GENERIC | raw::REDISMODULE_NOTIFY_EXPIRED | raw::REDISMODULE_NOTIFY_EVICTED;

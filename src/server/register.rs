@@ -14,6 +14,7 @@ use super::names;
 use super::propagation;
 use super::reply::Reply;
 use super::steps;
+use crate::board::forget_schemas;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::stats;
@@ -83,6 +84,8 @@ pub fn stop() -> bool {
     let may_stop = keeper::may_stop() && steps::none_waits();
     if may_stop {
         names::forget();
+        keeper::forget();
+        forget_schemas();
     }
     may_stop
 }

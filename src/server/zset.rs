@@ -373,7 +373,11 @@ impl<'a> Store for ZSet<'a> {
             self.commit();
             if expiry >= 0 {
                 let at = Text::new(expiry.to_string().as_bytes());
-                self.ctx.write(c"PEXPIREAT", &mut [self.name.raw(), at.raw()])?;
+                // Valkey keeps the expiry with the value, and moves the value for it: no handle may be open.
+                self.key = None;
+                let expires = self.ctx.write(c"PEXPIREAT", &mut [self.name.raw(), at.raw()]);
+                self.reopen()?;
+                expires?;
             }
         }
         Ok(())
