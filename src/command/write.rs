@@ -89,18 +89,21 @@ fn clock(call: &Call, schema: &Schema, at: Option<i64>) -> i64 {
 pub fn add(call: &Call) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    if let Some((score, member)) = lone_pair(args.clone()) {
-        let mut store = ZSet::open(call.ctx, key, Access::Write)?;
-        if let Some(marker) = Marker::find(&store)? {
-            return add_to(call, &mut Board::marked(store, Some(marker)), &AddOptions::default(), args);
-        }
-        // No schema, no options: a ZADD, and nothing in between.
-        let added = store.put(&member, score, Only::Any) == Put::Added;
-        Reply::new(call.ctx).count(u64::from(added));
-        return Ok(());
+    if begins_with_letter(&args) {
+        let options = AddOptions::parse(&mut args)?;
+        return add_to(call, &mut open(call, key, Access::Write)?, &options, args);
     }
-    let options = AddOptions::parse(&mut args)?;
-    add_to(call, &mut open(call, key, Access::Write)?, &options, args)
+    let mut store = ZSet::open(call.ctx, key, Access::Write)?;
+    let marker = Marker::find(&store)?;
+    if marker.is_none() {
+        if let Some((score, member)) = lone_pair(args.clone()) {
+            // No schema, no options: a ZADD, and nothing in between.
+            let added = store.put(&member, score, Only::Any) == Put::Added;
+            Reply::new(call.ctx).count(u64::from(added));
+            return Ok(());
+        }
+    }
+    add_to(call, &mut Board::marked(store, marker), &AddOptions::default(), args)
 }
 
 /// A finite score and a member, the commonest of all arguments.
