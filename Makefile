@@ -91,7 +91,7 @@ fuzz-targets: ## cargo-fuzz on arguments, codec, schema text and tampered state,
 		echo "$$target, $(TIME) s"; \
 		mkdir -p fuzz/corpus/$$target; \
 		RUSTC_BOOTSTRAP=1 cargo fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
-			-max_total_time=$(TIME) -max_len=1024 -len_control=0 -use_value_profile=1 -print_final_stats=1; \
+			-max_total_time=$(TIME) -max_len=1024 -len_control=0 -use_value_profile=1 -verbosity=0 -print_final_stats=1; \
 	done
 
 memory: ## a million writes and deletes of every kind: used_memory returns to its base

@@ -5,6 +5,7 @@ use std::thread::{self, JoinHandle};
 
 use redis::Connection;
 
+use crate::cluster::reshard;
 use crate::flood::Flood;
 use crate::script::script;
 use crate::support::*;
@@ -223,6 +224,22 @@ on_every_server! {
         server.restart();
         assert_same(&before, &snapshot(&mut server.connect()), "the restarted server");
         script(&mut server.connect(), "RANK.SCORE b m7 => [7, 7]");
+    }
+
+    fn a_board_that_moves_to_another_node_meanwhile_is_nobodys_here(kind: Kind) {
+        let cluster = Cluster::start(kind, false);
+        let slot = cluster.slot_of("b");
+        let owner = cluster.owner(slot);
+        fill(owner, "b", members());
+        let client = adopt(owner);
+        reshard(&cluster, slot, |_| {});
+        // Whichever was faster; but nothing may be made where the board was.
+        let answer = client.join().expect("an answer");
+        assert!(answer == "+OK" || answer.starts_with("TRYAGAIN"), "{answer}");
+        expect(&mut owner.connect(), &format!("CLUSTER COUNTKEYSINSLOT {slot}"), "0");
+        let mut client = cluster.client();
+        assert_eq!(client.line(&format!("RANK.CREATE b {SCHEMA} ADOPT")), "+OK");
+        assert_eq!(client.line("RANK.SCORE b m7"), "[7, 7]");
     }
 
     fn bit_patterns_need_a_look_at_both_ends_only(server: Server) {

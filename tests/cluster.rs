@@ -103,7 +103,7 @@ fn check(cluster: &Cluster) {
 
 /// Moves a slot key by key, as `redis-cli --cluster reshard` does, with `between` after each key.
 #[track_caller]
-fn reshard(cluster: &Cluster, slot: u16, mut between: impl FnMut(&[u8])) {
+pub fn reshard(cluster: &Cluster, slot: u16, mut between: impl FnMut(&[u8])) {
     let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
     let (mut source, mut target) = (from.connect(), to.connect());
     expect(&mut target, &format!("CLUSTER SETSLOT {slot} IMPORTING {}", cluster.id(from)), "+OK");

@@ -7,7 +7,7 @@ use crate::support::*;
 
 /// Name, arity, flags, and what is done to the keys.
 const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
-    ("rank.create", -2, "write denyoom", &["RW access update", "RO access"]),
+    ("rank.create", -2, "write denyoom blocking", &["RW access update", "RO access"]),
     ("rank.alter", -2, "write denyoom", &["RW access update"]),
     ("rank.info", 2, "readonly fast", &["RO access"]),
     ("rank.clear", 2, "write", &["RW delete"]),

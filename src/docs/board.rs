@@ -11,7 +11,7 @@ pub const CREATE: Doc = Doc {
     complexity: "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT.",
     since: "0.1.0",
     // 7.0 takes the keys of a cluster's commands from positions, not specs: the handler tells where LIKE's is.
-    flags: "write deny-oom getkeys-api",
+    flags: "write deny-oom blocking getkeys-api",
     categories: "write sortedset slow",
     keys: &[
         KeySpec { at: KeyAt::Index(1), usage: KeyUse::Update },
