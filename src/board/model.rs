@@ -179,6 +179,14 @@ impl Store for Model {
         Ok(())
     }
 
+    fn remove_entry_or_foreign(&mut self, part: Part, id: &Id, member: &[u8]) -> Result<()> {
+        match self.companion(part, id)? {
+            Companion::Absent => Ok(()),
+            Companion::Stamped(_) => self.remove_entry(part, member),
+            Companion::Foreign => self.drop_companion(part),
+        }
+    }
+
     fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()> {
         if let Some(entries) = self.companions.get_mut(part.name()) {
             entries.remove(&entry(member));

@@ -103,6 +103,8 @@ pub trait Store {
     fn entry(&self, part: Part, member: &[u8]) -> Result<Option<Self::Name>>;
     fn set_entry(&mut self, part: Part, id: &Id, member: &[u8], bytes: &[u8]) -> Result<()>;
     fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()>;
+    /// The same, and a companion that is another board's goes as a whole.
+    fn remove_entry_or_foreign(&mut self, part: Part, id: &Id, member: &[u8]) -> Result<()>;
     fn drop_companion(&mut self, part: Part) -> Result<()>;
 
     /// About `count` elements, from the server's cursor on, and the cursor to go on with; 0 at the end.

@@ -87,6 +87,9 @@ impl<S: Store> Board<S> {
             };
             report.cursor = cursor.next(scan);
             if report.cursor == 0 {
+                if repair {
+                    self.drop_idle_marker()?;
+                }
                 break;
             }
             left = left.saturating_sub(seen as u64);
