@@ -16,10 +16,10 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test lint unit integration bench soak fuzz memory valgrind install dist clean
+.PHONY: help build run demo test lint unit integration bench soak fuzz fuzz-targets memory valgrind install dist clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the module (installs libclang where it is missing)
 	@scripts/setup.sh build
@@ -81,15 +81,28 @@ fuzz: ## random argument lists and tampered state until something breaks; RANK_F
 	cargo build --release
 	RANK_FUZZ_CALLS=0 RANK_FUZZ_SEED=$${RANK_FUZZ_SEED:-$$(date +%s)} REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture fuzz::
 
+TIME ?= 60
+FUZZ_TARGETS ?= arguments codec schema stored
+
+# The switches that a sanitizer needs are unstable ones; the variable lets a stable compiler take them.
+fuzz-targets: ## cargo-fuzz on arguments, codec, schema text and tampered state, TIME (60) seconds each
+	@scripts/setup.sh fuzz
+	@set -e; for target in $(FUZZ_TARGETS); do \
+		echo "$$target, $(TIME) s"; \
+		mkdir -p fuzz/corpus/$$target; \
+		RUSTC_BOOTSTRAP=1 cargo fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+			-max_total_time=$(TIME) -max_len=1024 -len_control=0 -use_value_profile=1 -print_final_stats=1; \
+	done
+
 memory: ## a million writes and deletes of every kind: used_memory returns to its base
 	@scripts/setup.sh test
 	cargo build --release
 	RANK_MEMORY_ROUND=1000000 REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture memory::used
 
-valgrind: ## a workload of every command under valgrind; fails on anything in our code
-	@scripts/setup.sh run
+valgrind: ## the tests with every server under valgrind (an hour); fails on anything in our code; ARGS is a filter
+	@scripts/setup.sh test
 	cargo build --release
-	scripts/valgrind.sh '$(MODULE)'
+	scripts/valgrind.sh '$(MODULE)' $(ARGS)
 
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
 install: ## install what was built, with its documents, under PREFIX (/usr/local); DESTDIR goes in front

@@ -5,6 +5,7 @@
 #   scripts/setup.sh lint     the same, rustfmt and clippy
 #   scripts/setup.sh run      what build needs, and redis-server
 #   scripts/setup.sh test     all of these, Valkey in .servers/, and what the examples need
+#   scripts/setup.sh fuzz     what build needs, and cargo-fuzz
 #
 # Where everything is there it changes nothing and takes no time. What it cannot install it names,
 # and fails; only Valkey and the clients of the examples may be missing, unless CI=true.
@@ -13,8 +14,8 @@ cd "$(dirname "$0")/.."
 
 purpose=${1:-}
 case $purpose in
-build | lint | run | test) ;;
-*) echo "usage: $0 build|lint|run|test" >&2 && exit 2 ;;
+build | lint | run | test | fuzz) ;;
+*) echo "usage: $0 build|lint|run|test|fuzz" >&2 && exit 2 ;;
 esac
 
 # The Valkey that the guarantees are tested on.
@@ -306,9 +307,23 @@ ensure_client() { # the language
     if [ "${CI:-}" = true ]; then exit 1; fi
 }
 
+# --- cargo-fuzz -----------------------------------------------------------------------------------
+
+ensure_cargo_fuzz() {
+    have cargo-fuzz && return
+    say 'installing cargo-fuzz'
+    cargo install cargo-fuzz --locked >&2 </dev/null && have cargo-fuzz && return
+    say 'cargo-fuzz is missing; please install it and try again: cargo install cargo-fuzz --locked'
+    say '(cargo puts it into ~/.cargo/bin, which has to be in PATH)'
+    exit 1
+}
+
 manager=$(package_manager)
 check_rust
 install_missing
+if is_purpose fuzz; then
+    ensure_cargo_fuzz
+fi
 if is_purpose test; then
     ensure_valkey
     ensure_client python

@@ -7,6 +7,8 @@ mod command;
 mod config;
 mod docs;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod number;
 mod rate;
 mod server;
@@ -17,10 +19,10 @@ use redis_module::{redis_module, Context, RedisString, Status};
 
 use server::Command;
 
-/// Under `cargo test` no server is there to allocate.
-#[cfg(not(test))]
+/// Under `cargo test` and `cargo fuzz` no server is there to allocate.
+#[cfg(not(any(test, fuzzing)))]
 use redis_module::alloc::RedisAlloc as Allocator;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 use std::alloc::System as Allocator;
 
 const COMMANDS: &[Command] = &[

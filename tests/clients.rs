@@ -102,7 +102,7 @@ fn output(command: &mut Command) -> String {
     let start = Instant::now();
     // None of them prints more than a pipe holds.
     while child.try_wait().expect("a child").is_none() {
-        if start.elapsed() > 2 * DEADLINE {
+        if start.elapsed() > 2 * deadline() {
             let _ = child.kill();
         }
         std::thread::sleep(Duration::from_millis(5));

@@ -17,7 +17,7 @@ const BATCH_BYTES: usize = 1 << 18;
 impl Flood {
     pub fn connect(server: &Server) -> Flood {
         let stream = UnixStream::connect(server.socket()).expect("a connection");
-        stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
+        stream.set_read_timeout(Some(deadline())).expect("a timeout");
         Flood { stream, batch: Vec::new(), batches: 0 }
     }
 

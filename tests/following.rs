@@ -50,7 +50,7 @@ fn wait_for_keys(con: &mut Connection, expected: &[&str]) {
         if seen == expected {
             return;
         }
-        assert!(start.elapsed() < DEADLINE, "the keys are {seen:?}, not {expected:?}");
+        assert!(start.elapsed() < deadline(), "the keys are {seen:?}, not {expected:?}");
     }
 }
 

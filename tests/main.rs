@@ -2,6 +2,7 @@
 
 mod support;
 
+mod adoption;
 mod attributes;
 mod bad_input;
 mod boards;

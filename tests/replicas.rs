@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread;
 
-use redis::Value;
+use redis::{Connection, Value};
 
 use crate::script::script;
 use crate::support::*;
@@ -13,6 +13,77 @@ use crate::workload::{assert_same, assert_same_bytes, check_boards, snapshot, Wo
 
 /// Steps of the random workload: enough that every command comes in every state.
 const STEPS: usize = 1500;
+
+const BOARDS: [&str; 3] = ["plain", "spilled", "timed"];
+
+/// Writers, one on each board, that go on until their server is a primary no more. The score is how often the loop went
+/// round: what was acknowledged is the highest one that `WAIT` saw at the replica.
+struct Load {
+    writers: Vec<thread::JoinHandle<i64>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Load {
+    /// Comes back when the replica has seen some rounds of each.
+    #[track_caller]
+    fn start(primary: &Server, replica: &Server) -> Load {
+        replica.wait_for_sync(primary);
+        script(
+            &mut primary.connect(),
+            "RANK.CREATE plain => +OK\n RANK.CREATE spilled FIELD a INT FIELD b INT => +OK\n RANK.CREATE timed FIELD a INT TIES FIRST => +OK",
+        );
+        let stop = Arc::new(AtomicBool::new(false));
+        let writers = BOARDS.map(|board| {
+            let (mut con, stop) = (primary.connect(), stop.clone());
+            let fields = if board == "spilled" { 2 } else { 1 };
+            thread::spawn(move || {
+                let mut acknowledged = 0;
+                for round in 1.. {
+                    let score = format!("{round} ").repeat(fields);
+                    let write = reply(&mut con, &format!("RANK.ADD {board} {score} w"));
+                    let data = reply(&mut con, &format!("RANK.SETDATA {board} w round {round}"));
+                    let lost = |answer: &str| answer.contains("READONLY") || answer.starts_with("CLIENT");
+                    if lost(&write) || lost(&data) || stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let known = ["0", "1"];
+                    assert!(known.contains(&write.as_str()) && known.contains(&data.as_str()), "{write} {data}");
+                    match cmd(&mut con, "WAIT 1 5000") {
+                        Ok(Value::Int(1)) => acknowledged = round,
+                        _ => break,
+                    }
+                }
+                acknowledged
+            })
+        });
+        wait_until(|| {
+            let mut con = replica.connect();
+            // Two digits, ten rounds.
+            BOARDS.iter().all(|board| reply(&mut con, &format!("RANK.GETDATA {board} w round")).len() > 5)
+        });
+        Load { writers: writers.into(), stop }
+    }
+
+    /// Compares what the writers were told with what is there.
+    #[track_caller]
+    fn check(self, con: &mut Connection) {
+        self.stop.store(true, Ordering::Relaxed);
+        for (board, writer) in BOARDS.iter().zip(self.writers) {
+            let acknowledged: i64 = writer.join().expect("no writer fails");
+            let row = show_result(&cmdv(con, &["RANK.GET", board, "w", "WITHDATA", "JSON"]));
+            let number =
+                |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse::<i64>().unwrap_or(0);
+            let round = number(&reply(con, &format!("RANK.GETDATA {board} w round")));
+            assert!(
+                acknowledged > 0 && round >= acknowledged,
+                "{board}: {acknowledged} acknowledged, {round} there: {row}"
+            );
+            let score = number(reply(con, &format!("RANK.SCORE {board} w")).split(',').next().unwrap_or_default());
+            assert!(score >= acknowledged, "{board}: {acknowledged} acknowledged, score {score}");
+        }
+        check_boards(con, false);
+    }
+}
 
 on_every_server! {
     fn replicas_end_with_the_same_bytes(kind: Kind) {
@@ -75,61 +146,27 @@ on_every_server! {
     fn a_failover_under_load_loses_nothing_that_was_acknowledged(kind: Kind) {
         let primary = Server::builder(kind).tcp().start();
         let replica = Server::builder(kind).tcp().replica_of(&primary).start();
-        replica.wait_for_sync(&primary);
-        let boards = ["plain", "spilled", "timed"];
-        script(&mut primary.connect(), r#"
-            RANK.CREATE plain => +OK
-            RANK.CREATE spilled FIELD a INT FIELD b INT => +OK
-            RANK.CREATE timed FIELD a INT TIES FIRST => +OK
-        "#);
-        let stop = Arc::new(AtomicBool::new(false));
-        let writers: Vec<_> = boards
-            .iter()
-            .map(|board| {
-                let (mut con, stop, board) = (primary.connect(), stop.clone(), board.to_string());
-                let fields = if board == "spilled" { 2 } else { 1 };
-                // The score is how often the loop went round: what was acknowledged is the highest one that WAIT saw.
-                thread::spawn(move || {
-                    let mut acknowledged = 0;
-                    for round in 1.. {
-                        let score = format!("{round} ").repeat(fields);
-                        let write = reply(&mut con, &format!("RANK.ADD {board} {score} w"));
-                        let data = reply(&mut con, &format!("RANK.SETDATA {board} w round {round}"));
-                        if write.contains("READONLY") || data.contains("READONLY") || stop.load(Ordering::Relaxed) {
-                            break;
-                        }
-                        assert!(["0", "1"].contains(&write.as_str()) && ["0", "1"].contains(&data.as_str()), "{write} {data}");
-                        match cmd(&mut con, "WAIT 1 5000") {
-                            Ok(Value::Int(1)) => acknowledged = round,
-                            _ => break,
-                        }
-                    }
-                    acknowledged
-                })
-            })
-            .collect();
-        wait_until(|| {
-            let mut con = replica.connect();
-            // Two digits, ten rounds.
-            boards.iter().all(|board| reply(&mut con, &format!("RANK.GETDATA {board} w round")).len() > 5)
-        });
+        let load = Load::start(&primary, &replica);
         expect(&mut primary.connect(), &format!("FAILOVER TO 127.0.0.1 {} TIMEOUT 20000", replica.port()), "+OK");
         wait_until(|| replica.info("role") == "master" && primary.info("role") == "slave");
-        stop.store(true, Ordering::Relaxed);
         let mut con = replica.connect();
-        for (board, writer) in boards.iter().zip(writers) {
-            let acknowledged: i64 = writer.join().expect("no writer fails");
-            let row = show_result(&cmdv(&mut con, &["RANK.GET", board, "w", "WITHDATA", "JSON"]));
-            let number = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse::<i64>().unwrap_or(0);
-            let round = number(&reply(&mut con, &format!("RANK.GETDATA {board} w round")));
-            assert!(acknowledged > 0 && round >= acknowledged, "{board}: {acknowledged} acknowledged, {round} there: {row}");
-            let score = number(reply(&mut con, &format!("RANK.SCORE {board} w")).split(',').next().unwrap_or_default());
-            assert!(score >= acknowledged, "{board}: {acknowledged} acknowledged, score {score}");
-        }
-        check_boards(&mut con, false);
+        load.check(&mut con);
         primary.wait_for_sync(&replica);
         assert_same(&snapshot(&mut con), &snapshot(&mut primary.connect()), "the former primary");
         // And back to writing.
         script(&mut con, "RANK.ADD spilled 1000000000 1 z => 1\n RANK.GET spilled z => [1, \"z\", 1000000000, 1]");
+    }
+
+    fn a_replica_that_takes_over_from_a_dead_primary_has_all_that_was_acknowledged(kind: Kind) {
+        let mut primary = Server::builder(kind).tcp().start();
+        let replica = Server::builder(kind).tcp().replica_of(&primary).start();
+        let load = Load::start(&primary, &replica);
+        primary.kill9();
+        let mut con = replica.connect();
+        expect(&mut con, "REPLICAOF NO ONE", "+OK");
+        load.check(&mut con);
+        // It is the one who cleans up now.
+        script(&mut con, "RANK.ADD spilled 1000000000 1 z => 1\n DEL spilled => 1");
+        wait_until(|| reply(&mut con, "EXISTS rank:members:{spilled} rank:data:{spilled}") == "0");
     }
 }

@@ -143,6 +143,53 @@ on_every_server! {
         }
     }
 
+    fn a_kill_in_the_middle_of_a_load_changes_no_limiters_verdict(kind: Kind) {
+        const LIMIT: u64 = 90_000;
+        // By the caller's clock, so that what a limiter has left depends on nothing but the calls it let pass.
+        let call = |command: &str, algorithm: &str, writer: usize| {
+            format!("RATE.{command} limit{writer}{algorithm} {LIMIT}/1d {algorithm} NOW 1900000000000")
+        };
+        let algorithms = ["SLIDING", "FIXED", "COUNTER", "GCRA"];
+        let mut server = Server::builder(kind).appendonly().config("appendfsync always").start();
+        let passed = Arc::new(Mutex::new([[0_u64; 4]; WRITERS]));
+        for _ in 0..2 {
+            let before = passed.lock().expect("no writer fails").iter().flatten().sum::<u64>();
+            let writers: Vec<_> = (0..WRITERS)
+                .map(|writer| {
+                    let (mut con, passed) = (server.connect(), passed.clone());
+                    thread::spawn(move || loop {
+                        for (at, algorithm) in algorithms.iter().enumerate() {
+                            let answer = reply(&mut con, &call("CHECK", algorithm, writer));
+                            if answer.starts_with("CLIENT") {
+                                return;
+                            }
+                            assert!(answer.starts_with(&format!("[0, {LIMIT}, ")), "{algorithm}: {answer}");
+                            passed.lock().expect("no writer fails")[writer][at] += 1;
+                        }
+                    })
+                })
+                .collect();
+            let count = || passed.lock().expect("no writer fails").iter().flatten().sum::<u64>();
+            wait_until(|| count() >= before + 300);
+            rewrite(&server);
+            wait_until(|| count() >= before + 500);
+            server.kill9();
+            writers.into_iter().for_each(|writer| writer.join().expect("no writer fails"));
+            server.restart();
+            let mut con = server.connect();
+            for writer in 0..WRITERS {
+                for (at, algorithm) in algorithms.iter().enumerate() {
+                    let told = passed.lock().expect("no writer fails")[writer][at];
+                    let peek = reply(&mut con, &call("PEEK", algorithm, writer));
+                    let left: u64 = peek.split(", ").nth(2).and_then(|left| left.parse().ok()).expect("what is left");
+                    // The one call whose answer got lost may count.
+                    assert!([told, told + 1].contains(&(LIMIT - left)), "{algorithm}: {told} passed, {peek} now");
+                    passed.lock().expect("no writer fails")[writer][at] = LIMIT - left;
+                }
+            }
+        }
+    }
+
     fn a_restart_from_either_kind_of_aof_gives_the_same_data_with_and_without_the_module(kind: Kind) {
         for preamble in ["yes", "no"] {
             let mut server = with_data(Server::builder(kind).appendonly().config(&format!("aof-use-rdb-preamble {preamble}")), 61);

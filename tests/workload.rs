@@ -157,11 +157,22 @@ pub fn field(map: &Value, name: &str) -> Value {
 /// What `RANK.VERIFY` found in all its steps: undecodable, missing, orphaned, repaired.
 #[track_caller]
 pub fn verify(con: &mut Connection, key: &[u8], repair: bool) -> [i64; 4] {
+    verify_by(con, key, repair, cmdv)
+}
+
+/// The same, where `call` makes each step.
+#[track_caller]
+pub fn verify_by(
+    con: &mut Connection,
+    key: &[u8],
+    repair: bool,
+    mut call: impl FnMut(&mut Connection, &[Vec<u8>]) -> redis::RedisResult<Value>,
+) -> [i64; 4] {
     let (mut sums, mut cursor) = ([0; 4], b"0".to_vec());
     loop {
         let mut args = vec![b"RANK.VERIFY".to_vec(), key.to_vec(), b"CURSOR".to_vec(), cursor];
         args.extend(repair.then(|| b"REPAIR".to_vec()));
-        let report = cmdv(con, &args).unwrap_or_else(|error| panic!("{}: {error}", key.escape_ascii()));
+        let report = call(con, &args).unwrap_or_else(|error| panic!("{}: {error}", key.escape_ascii()));
         for (sum, name) in sums.iter_mut().zip(["undecodable", "missing", "orphaned", "repaired"]) {
             let Value::Int(count) = field(&report, name) else { panic!("{}", show(&report)) };
             *sum += count;

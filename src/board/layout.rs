@@ -171,6 +171,11 @@ impl Layout {
         self.spilled_from < self.slots.len()
     }
 
+    /// Whether every double between two scores that decode decodes as well, whatever the element.
+    pub fn is_dense(&self) -> bool {
+        self.form == ScoreForm::Bits63
+    }
+
     pub fn has_time(&self) -> bool {
         self.time.is_some()
     }

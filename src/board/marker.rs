@@ -18,7 +18,7 @@ const MOST_INTERNED: usize = 4096;
 /// Parsed schemas by their text, so that nothing can go stale: another schema is another text. Not thread-local, though
 /// only the main thread comes here: see `server::keeper`.
 static INTERNED: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
-static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::implicit()));
+static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(make_implicit);
 
 #[derive(Default)]
 struct Interned {
@@ -39,6 +39,10 @@ pub struct Marker<N> {
     pub id: Id,
     /// `None` on a sorted set that has attributes only.
     pub schema: Option<Arc<Schema>>,
+}
+
+fn make_implicit() -> Arc<Schema> {
+    Arc::new(Schema::implicit())
 }
 
 /// The schema of a sorted set that has none of its own.
@@ -118,6 +122,11 @@ pub fn marker_bytes(id: Id, rules: Option<&Rules>) -> Vec<u8> {
         bytes.extend_from_slice(format!(" {rules}").as_bytes());
     }
     bytes
+}
+
+/// Gives up what was parsed, before the module goes.
+pub fn forget_schemas() {
+    *INTERNED.lock().unwrap_or_else(PoisonError::into_inner) = Interned::default();
 }
 
 fn intern(text: &[u8]) -> Result<Arc<Schema>> {

@@ -5,8 +5,10 @@ mod companion;
 mod layout;
 mod listing;
 mod marker;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod model;
+#[cfg(any(test, fuzzing))]
+mod naive;
 mod rank;
 mod schema;
 mod schema_text;
@@ -27,13 +29,23 @@ pub use attributes::parse_object;
 pub use companion::{ID_ENTRY, MEMBER_ENTRY};
 pub use layout::Decoded;
 pub use listing::Row;
-pub use marker::{Id, Marker};
+pub use marker::{forget_schemas, Id, Marker};
 pub use rank::{FieldBound, Kind};
 pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::parse_update;
 pub use store::{Companion, Direction, Entry, Only, Part, Put, Store};
 pub use value::{Tuple, Value};
 pub use write::{Leavers, Outcome, WriteRules};
+
+/// What fuzz targets need to make boards of their own.
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing {
+    pub use super::layout::Place;
+    pub use super::marker::{marker_bytes, MARKER_START};
+    pub use super::model::Model;
+    pub use super::naive::Naive;
+    pub use super::schema::{Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit};
+}
 
 use crate::error::{Error, Result, Shown};
 use marker::MARKER_START;

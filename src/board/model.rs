@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::companion::ID_ENTRY;
+use super::companion::{ID_ENTRY, MEMBER_ENTRY};
 use super::marker::Id;
 use super::store::{Companion, Direction, Entry, Only, Part, Put, Store};
 use crate::error::Result;
@@ -19,7 +19,7 @@ fn compare(a: &(f64, Vec<u8>), b: &(f64, Vec<u8>)) -> Ordering {
 }
 
 fn entry(member: &[u8]) -> Vec<u8> {
-    [b":", member].concat()
+    [&[MEMBER_ENTRY], member].concat()
 }
 
 impl Model {
@@ -34,15 +34,19 @@ impl Model {
         self.elements.sort_by(compare);
     }
 
+    /// What a core command would write into a companion; under any name, not only `:member`.
+    pub fn insert_entry(&mut self, part: Part, name: &[u8], bytes: &[u8]) {
+        self.companions.entry(part.name()).or_default().insert(name.to_vec(), bytes.to_vec());
+    }
+
     pub fn elements(&self) -> &[(f64, Vec<u8>)] {
         &self.elements
     }
 
     /// The members of a companion, without its stamp.
     pub fn entries(&self, part: Part) -> Vec<Vec<u8>> {
-        let companion = self.companions.get(part.name());
-        let names = companion.into_iter().flat_map(|entries| entries.keys());
-        names.filter(|name| name.as_slice() != ID_ENTRY).map(|name| name[1..].to_vec()).collect()
+        let fields = self.companions.get(part.name()).into_iter().flat_map(|entries| entries.keys());
+        fields.filter_map(|field| Some(field.strip_prefix(&[MEMBER_ENTRY])?.to_vec())).collect()
     }
 }
 
@@ -150,7 +154,9 @@ impl Store for Model {
     }
 
     fn remove_range(&mut self, first: u64, last: u64) -> Result<()> {
-        self.elements.drain(first as usize..=last as usize);
+        // As the server does: what lies outside is nothing to remove.
+        let end = self.elements.len().min(last as usize + 1);
+        self.elements.drain(end.min(first as usize)..end);
         Ok(())
     }
 
@@ -188,9 +194,12 @@ impl Store for Model {
     }
 
     fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()> {
+        self.remove_field(part, &entry(member))
+    }
+
+    fn remove_field(&mut self, part: Part, field: &[u8]) -> Result<()> {
         if let Some(entries) = self.companions.get_mut(part.name()) {
-            entries.remove(&entry(member));
-            if entries.len() == 1 {
+            if entries.remove(field).is_some() && entries.len() <= 1 {
                 self.companions.remove(part.name());
             }
         }
@@ -208,7 +217,7 @@ impl Store for Model {
 
     fn scan_entries(&self, part: Part, _: u64, _: u64) -> Result<(u64, Vec<Entry>)> {
         let entries = self.companions.get(part.name()).into_iter().flatten();
-        let members = entries.filter(|(name, _)| name.as_slice() != ID_ENTRY);
-        Ok((0, members.map(|(name, bytes)| (name[1..].to_vec(), bytes.clone())).collect()))
+        let entries = entries.filter(|(field, _)| field.as_slice() != ID_ENTRY);
+        Ok((0, entries.map(|(field, bytes)| (field.clone(), bytes.clone())).collect()))
     }
 }

@@ -52,7 +52,7 @@ pub enum Part {
 /// Elements and their scores.
 pub type Elements<N> = Vec<(N, f64)>;
 
-/// A member and what a companion holds for it.
+/// A field of a companion and what it holds: a member's, unless somebody else wrote it.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
 /// Indexes count from the lowest element, the marker included. Writes are recorded, and propagated and announced once
@@ -105,11 +105,13 @@ pub trait Store {
     fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()>;
     /// The same, and a companion that is another board's goes as a whole.
     fn remove_entry_or_foreign(&mut self, part: Part, id: &Id, member: &[u8]) -> Result<()>;
+    /// Removes a field that is no member's.
+    fn remove_field(&mut self, part: Part, field: &[u8]) -> Result<()>;
     fn drop_companion(&mut self, part: Part) -> Result<()>;
 
     /// About `count` elements, from the server's cursor on, and the cursor to go on with; 0 at the end.
     fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Elements<Self::Name>)>;
-    /// The same for a companion: members and what it holds for them, its stamp left out.
+    /// The same for a companion: its fields and what they hold, its stamp left out.
     fn scan_entries(&self, part: Part, cursor: u64, count: u64) -> Result<(u64, Vec<Entry>)>;
 
     /// For statistics: members that a bound pushed out.

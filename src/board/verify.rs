@@ -1,5 +1,6 @@
 //! Companions compared with the sorted set, and mended, a step at a time.
 
+use super::companion::MEMBER_ENTRY;
 use super::store::{Companion, Part, Store};
 use super::Board;
 use crate::error::Result;
@@ -74,25 +75,31 @@ impl Cursor {
     }
 }
 
+/// Between two looks at the clock: short beside what a step may take.
+const STRIDE: u64 = 100;
+/// So many elements and entries are looked at however slow the machine is: small boards take one step, always.
+const LEAST: u64 = 300;
+
 impl<S: Store> Board<S> {
-    /// One step of about `count` elements and entries.
-    pub fn verify(&mut self, from: u64, count: u64, repair: bool) -> Result<Report> {
+    /// One step of about `count` elements and entries; fewer where it is `late` before.
+    pub fn verify(&mut self, from: u64, count: u64, repair: bool, late: impl Fn() -> bool) -> Result<Report> {
         let mut report = Report { cursor: from, ..Report::default() };
         let mut left = count;
         while left > 0 {
             let cursor = Cursor::new(report.cursor);
+            let stride = left.min(STRIDE);
             let (scan, seen) = match cursor.stage {
-                Stage::Elements => self.verify_elements(cursor.scan, left, repair, &mut report)?,
-                Stage::Entries(part) => self.verify_entries(part, cursor.scan, left, repair, &mut report)?,
+                Stage::Elements => self.verify_elements(cursor.scan, stride, repair, &mut report)?,
+                Stage::Entries(part) => self.verify_entries(part, cursor.scan, stride, repair, &mut report)?,
             };
             report.cursor = cursor.next(scan);
-            if report.cursor == 0 {
-                if repair {
-                    self.drop_idle_marker()?;
-                }
+            left = left.saturating_sub(seen as u64);
+            if report.cursor == 0 || (count - left > LEAST && late()) {
                 break;
             }
-            left = left.saturating_sub(seen as u64);
+        }
+        if repair && report.cursor == 0 {
+            self.drop_idle_marker()?;
         }
         Ok(report)
     }
@@ -102,10 +109,21 @@ impl<S: Store> Board<S> {
             self.drop_foreign()?;
         }
         let (scan, elements) = self.store.scan(scan, count)?;
+        let mut stamped = self.members_are_stamped()?;
         for (element, score) in &elements {
-            self.verify_element(element, *score, repair, report)?;
+            self.verify_element(element, *score, &mut stamped, repair, report)?;
         }
         Ok((scan, elements.len()))
+    }
+
+    /// Whether there is a `members` companion of this board's to be asked.
+    fn members_are_stamped(&self) -> Result<bool> {
+        match &self.marker {
+            Some(marker) if self.schema.layout.spills() => {
+                Ok(matches!(self.store.companion(Part::Members, &marker.id)?, Companion::Stamped(_)))
+            }
+            _ => Ok(false),
+        }
     }
 
     /// A companion of another board is none of this one's.
@@ -119,7 +137,14 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    fn verify_element(&mut self, element: &S::Name, score: f64, repair: bool, report: &mut Report) -> Result<()> {
+    fn verify_element(
+        &mut self,
+        element: &S::Name,
+        score: f64,
+        stamped: &mut bool,
+        repair: bool,
+        report: &mut Report,
+    ) -> Result<()> {
         if self.is_marker(element, score) {
             return self.verify_marker(element, repair, report);
         }
@@ -131,7 +156,7 @@ impl<S: Store> Board<S> {
             return Ok(());
         }
         if self.schema.layout.spills() {
-            self.verify_entry_of(element, score, repair, report)?;
+            self.verify_entry_of(element, score, stamped, repair, report)?;
         }
         Ok(())
     }
@@ -150,14 +175,19 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    fn verify_entry_of(&mut self, element: &S::Name, score: f64, repair: bool, report: &mut Report) -> Result<()> {
+    /// `stamped` says whether there is a companion, and from the first entry that is made there is.
+    fn verify_entry_of(
+        &mut self,
+        element: &S::Name,
+        score: f64,
+        stamped: &mut bool,
+        repair: bool,
+        report: &mut Report,
+    ) -> Result<()> {
         let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
         let member = self.member_of(element).to_vec();
         let own = element.as_ref().get(..self.schema.layout.spill_len()).unwrap_or_default();
-        let entry = match self.store.companion(Part::Members, &id)? {
-            Companion::Stamped(_) => self.store.entry(Part::Members, &member)?,
-            Companion::Absent | Companion::Foreign => None,
-        };
+        let entry = if *stamped { self.store.entry(Part::Members, &member)? } else { None };
         if entry.as_ref().is_some_and(|entry| entry.as_ref() == own) {
             return Ok(());
         }
@@ -185,6 +215,7 @@ impl<S: Store> Board<S> {
         }
         let own = own.to_vec();
         self.store.set_entry(Part::Members, &id, &member, &own)?;
+        *stamped = true;
         report.repaired += 1;
         Ok(())
     }
@@ -203,19 +234,21 @@ impl<S: Store> Board<S> {
         }
         let (scan, entries) = self.store.scan_entries(part, scan, count)?;
         let seen = entries.len();
-        for (member, bytes) in entries {
-            let there = match part {
-                Part::Members if self.schema.layout.spills() => self.has_element(&bytes, &member),
-                Part::Members => false,
-                Part::Data => self.may_be_on_board(&member, repair)?,
+        for (field, bytes) in entries {
+            let member = field.strip_prefix(&[MEMBER_ENTRY]);
+            let there = match (member, part) {
+                (Some(member), Part::Members) => self.schema.layout.spills() && self.has_element(&bytes, member),
+                (Some(member), Part::Data) => self.may_be_on_board(member, repair)?,
+                // Somebody's own, which counts as an entry all the same.
+                (None, _) => false,
             };
             if there {
                 continue;
             }
             report.orphaned += 1;
-            report.example(&member);
+            report.example(member.unwrap_or(&field));
             if repair {
-                self.store.remove_entry(part, &member)?;
+                self.store.remove_field(part, &field)?;
                 report.repaired += 1;
             }
         }

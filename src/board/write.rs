@@ -6,10 +6,13 @@ use super::schema::{Order, Rules, Schema, TieRule, Ties, Update};
 use super::store::{Only, Part, Put, Store};
 use super::value::Value;
 use super::{Board, Found};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Shown};
 
 /// So many members a write rebuilds the `members` companion for; beyond that it would stop the server.
 const MOST_REBUILT: u64 = 10_000;
+
+/// Elements looked at between two looks at the clock.
+const CHECKED_AT_ONCE: u64 = 1000;
 
 /// How a write treats what is there.
 #[derive(Clone, Copy, Debug)]
@@ -319,6 +322,16 @@ impl<S: Store> Board<S> {
         if self.members() > 0 {
             self.check_adoption(&schema, adopt)?;
         }
+        self.give_schema(&schema, id)?;
+        Ok(true)
+    }
+
+    /// Gives a schema to a board whose elements were seen to decode under it.
+    pub fn create_checked(&mut self, rules: Rules, id: Id) -> Result<()> {
+        self.give_schema(&Schema::new(rules), id)
+    }
+
+    fn give_schema(&mut self, schema: &Schema, id: Id) -> Result<()> {
         if schema.layout.spills() {
             // Nothing is written yet: a companion that cannot be must be found out now.
             self.store.companion(Part::Members, &id)?;
@@ -332,8 +345,7 @@ impl<S: Store> Board<S> {
             // RANK.VERIFY with REPAIR, which goes in steps.
             self.rebuild_members()?;
         }
-        self.keep_best(self.schema.rules.keep)?;
-        Ok(true)
+        self.keep_best(self.schema.rules.keep)
     }
 
     fn check_adoption(&self, schema: &Schema, adopt: bool) -> Result<()> {
@@ -346,10 +358,38 @@ impl<S: Store> Board<S> {
         if !adopt {
             return Err(Error::OnlyPlain);
         }
-        self.elements(0, u64::MAX, self.direction(), &mut |element, score| {
+        self.check_decodes(schema, 0, || false).map(drop)
+    }
+
+    /// Whether there is so much to look at before the board may have this schema that it should be done in steps.
+    pub fn adopts_in_steps(&self, schema: &Schema) -> bool {
+        !self.schema.explicit && self.members() > MOST_REBUILT && !schema.layout.is_plain() && !schema.layout.is_dense()
+    }
+
+    /// Looks at elements from a position on, whether they decode under another schema, until it is `late`: the position
+    /// to go on from, or `None` at the end.
+    pub fn check_decodes(&self, schema: &Schema, from: u64, late: impl Fn() -> bool) -> Result<Option<u64>> {
+        let check = |element: S::Name, score: f64| {
             let decoded = schema.layout.decode(score, element.as_ref());
-            decoded.map(drop).ok_or_else(|| Error::Undecodable(crate::error::Shown::new(element.as_ref())))
-        })
+            decoded.map(drop).ok_or_else(|| Error::Undecodable(Shown::new(element.as_ref())))
+        };
+        let members = self.members();
+        if schema.layout.is_dense() {
+            // What lies between two scores that decode decodes.
+            self.elements(0, 1, self.direction(), &mut |element, score| check(element, score))?;
+            let worst = members.saturating_sub(1);
+            self.elements(worst, 1, self.direction(), &mut |element, score| check(element, score))?;
+            return Ok(None);
+        }
+        let mut from = from;
+        while from < members {
+            self.elements(from, CHECKED_AT_ONCE, self.direction(), &mut |element, score| check(element, score))?;
+            from = from.saturating_add(CHECKED_AT_ONCE);
+            if late() {
+                return Ok(Some(from));
+            }
+        }
+        Ok(None)
     }
 
     /// Changes the bound and the update rule: the fields stay.

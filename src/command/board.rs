@@ -1,5 +1,6 @@
 //! Commands about a board as a whole.
 
+use super::adopt::adopt_in_steps;
 use super::args::{count, key, nothing_more, once, one_of, required, value_of};
 use super::open;
 use crate::board::{parse_update, Part, Rules, Schema};
@@ -25,8 +26,12 @@ pub fn create(call: &Call) -> Result<()> {
     } else {
         Rules::parse_create(&args.map(Arg::bytes).collect::<Vec<_>>())?
     };
-    let mut board = open(call, key, Access::Write)?;
-    board.create(rules, adopt, call.ctx.random_id())?;
+    let mut board = open(call, key.clone(), Access::Write)?;
+    let id = call.ctx.random_id();
+    if adopt && board.adopts_in_steps(&Schema::new(rules.clone())) && adopt_in_steps(call, &key, &rules, id) {
+        return Ok(());
+    }
+    board.create(rules, adopt, id)?;
     Reply::new(call.ctx).ok();
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The commands: parse all arguments, act, reply.
 
+mod adopt;
 mod args;
 mod attributes;
 mod board;

@@ -14,6 +14,8 @@ mod fixed;
 mod gcra;
 mod hash;
 mod log;
+#[cfg(any(test, fuzzing))]
+pub mod memory;
 mod request;
 mod rule;
 mod sliding;

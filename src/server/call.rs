@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::raw::c_longlong;
+use std::os::raw::{c_int, c_longlong};
 
 use redis_module::raw::{self, RedisModuleCallReply, RedisModuleString};
 
@@ -65,21 +65,21 @@ impl CallReply {
         unsafe { api!(RedisModule_CallReplyLength)(self.raw) }
     }
 
-    /// The reply of a scan.
-    fn scanned<'a>(&self) -> (u64, Vec<Text<'a>>) {
+    /// The reply of a scan: every string of its list, every second one, and so on.
+    fn scanned<'a>(&self, every: usize) -> (u64, Vec<Text<'a>>) {
         let next = self.text_at(0).and_then(|text| std::str::from_utf8(text.bytes()).ok()?.parse().ok());
-        (next.unwrap_or(0), self.texts_at(1))
+        (next.unwrap_or(0), self.texts_at(1, every))
     }
 
     /// The strings of an array inside the array.
-    fn texts_at<'a>(&self, index: usize) -> Vec<Text<'a>> {
+    fn texts_at<'a>(&self, index: usize, every: usize) -> Vec<Text<'a>> {
         // SAFETY: the reply is alive; elements belong to it; the strings that are made are ours.
         unsafe {
             let list = api!(RedisModule_CallReplyArrayElement)(self.raw, index);
             if list.is_null() {
                 return Vec::new();
             }
-            let texts = (0..api!(RedisModule_CallReplyLength)(list)).filter_map(|i| {
+            let texts = (0..api!(RedisModule_CallReplyLength)(list)).step_by(every).filter_map(|i| {
                 let element = api!(RedisModule_CallReplyArrayElement)(list, i);
                 Text::take(api!(RedisModule_CreateStringFromCallReply)(element))
             });
@@ -138,6 +138,18 @@ impl Ctx {
         Ok(reply.count())
     }
 
+    /// Selects the database, unless this server is no longer the one that serves the key: who waits between two steps of
+    /// a command may find a replica, or a cluster's slot gone.
+    pub fn check_is_serving(self, db: c_int, key: &Text) -> Result<()> {
+        if !self.select(db) || !self.is_serving_primary() {
+            return Err(Error::TryAgain);
+        }
+        if self.is_cluster() {
+            self.exists(&[key])?;
+        }
+        Ok(())
+    }
+
     /// Some keys of the selected database: the cursor to go on with, and names.
     pub fn scan_keys(self, cursor: u64, pattern: &str, count: u64) -> Result<(u64, Vec<Text<'static>>)> {
         let cursor = cursor.to_string();
@@ -156,14 +168,23 @@ impl Ctx {
                 i64::try_from(count).unwrap_or(i64::MAX),
             )
         })?;
-        Ok(reply.scanned())
+        Ok(reply.scanned(1))
     }
 
-    /// ZSCAN or HSCAN: the cursor to go on with, and names and values in turn.
-    pub fn scan<'a>(self, command: &CStr, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'a>>)> {
+    /// ZSCAN: the cursor to go on with, and elements.
+    pub fn zscan<'a>(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'a>>)> {
+        Ok(self.scan(c"ZSCAN", key, cursor, count)?.scanned(2))
+    }
+
+    /// HSCAN: the cursor to go on with, and fields and values in turn.
+    pub fn hscan<'a>(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'a>>)> {
+        Ok(self.scan(c"HSCAN", key, cursor, count)?.scanned(1))
+    }
+
+    fn scan(self, command: &CStr, key: &Text, cursor: u64, count: u64) -> Result<CallReply> {
         let cursor = cursor.to_string();
         // SAFETY: strings and buffers are alive during the call; `l` takes a long long.
-        let reply = CallReply::checked(unsafe {
+        CallReply::checked(unsafe {
             api!(RedisModule_Call)(
                 self.raw(),
                 command.as_ptr(),
@@ -174,8 +195,7 @@ impl Ctx {
                 c"COUNT".as_ptr(),
                 i64::try_from(count).unwrap_or(i64::MAX),
             )
-        })?;
-        Ok(reply.scanned())
+        })
     }
 
     pub fn zrange(self, key: &Text, first: u64, last: u64) -> Result<CallReply> {

@@ -101,6 +101,15 @@ impl Ctx {
             && !self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING)
     }
 
+    /// Whether a command may let its client wait: not inside a transaction or a script, where the core's own do not.
+    pub fn may_wait(self) -> bool {
+        !self.has_flag(
+            raw::REDISMODULE_CTX_FLAGS_MULTI
+                | raw::REDISMODULE_CTX_FLAGS_LUA
+                | raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING,
+        )
+    }
+
     /// An AOF is written, or a child process is at work.
     pub fn persists_commands(self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_AOF | raw::REDISMODULE_CTX_FLAGS_ACTIVE_CHILD)

@@ -141,7 +141,12 @@ impl<'a> Hash<'a> {
             return false;
         }
         let field = self.entry_name(member);
-        if self.write(&field, HASH_DELETE) == 0 {
+        self.remove_field(field)
+    }
+
+    /// The same by the name of the field itself.
+    pub fn remove_field(&mut self, field: Text<'a>) -> bool {
+        if !self.exists() || self.write(&field, HASH_DELETE) == 0 {
             return false;
         }
         if self.len() <= 1 {
@@ -171,14 +176,11 @@ impl<'a> Hash<'a> {
         self.changes.push(Change::Unlink);
     }
 
-    /// Members and what is kept of them, from the server's cursor on.
+    /// Fields and what they hold, the stamp left out, from the server's cursor on.
     pub fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Entry>)> {
-        let (next, texts) = self.ctx.scan(c"HSCAN", &self.name, cursor, count)?;
+        let (next, texts) = self.ctx.hscan(&self.name, cursor, count)?;
         let entries = texts.chunks_exact(2).filter_map(|pair| match pair {
-            [field, value] => {
-                let member = field.bytes().strip_prefix(&[MEMBER_ENTRY])?;
-                Some((member.to_vec(), value.bytes().to_vec()))
-            }
+            [field, value] if field.bytes() != ID_ENTRY => Some((field.bytes().to_vec(), value.bytes().to_vec())),
             _ => None,
         });
         Ok((next, entries.collect()))

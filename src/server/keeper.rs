@@ -17,12 +17,14 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent, RedisModuleString};
 
 use super::context::Ctx;
+use super::filter::Filter;
 use super::follow::{board_id, follow};
 use super::hash::Hash;
 use super::journey::{journeys, Event, Fate, Place};
 use super::key::Access;
 use super::propagation;
 use super::text::Text;
+use super::watch;
 use crate::board::{Companion, Part};
 use crate::stats;
 
@@ -68,6 +70,9 @@ static KEEPER: LazyLock<Mutex<Keeper>> = LazyLock::new(|| {
     })
 });
 
+/// The names of all boards in the table, of whatever database, and of some that were.
+static NAMES: Filter = Filter::new();
+
 /// Never held while something is called that may come back here.
 fn keeper() -> MutexGuard<'static, Keeper> {
     KEEPER.lock().unwrap_or_else(PoisonError::into_inner)
@@ -75,12 +80,12 @@ fn keeper() -> MutexGuard<'static, Keeper> {
 
 impl Keeper {
     fn note(&mut self, place: Place) {
+        NAMES.enter(&place.key);
         if self.boards.entry(place.db).or_default().insert(place.key.clone()) {
             self.sweep.push_back(place);
         }
     }
 
-    /// Asked for every key that is deleted: must cost next to nothing.
     fn knows(&self, db: c_int, key: &[u8]) -> bool {
         self.boards.get(&db).is_some_and(|boards| boards.contains(key))
     }
@@ -108,6 +113,15 @@ pub fn may_stop() -> bool {
     !keeper().job_is_scheduled
 }
 
+/// Gives up all tables, before the module goes.
+pub fn forget() {
+    let mut keeper = keeper();
+    keeper.boards = HashMap::new();
+    keeper.sweep = VecDeque::new();
+    keeper.events = Vec::new();
+    keeper.leaving = None;
+}
+
 /// Subscribes to what the keeper needs to hear of. Whether the server let it.
 pub fn start(ctx: Ctx) -> bool {
     let classes = raw::REDISMODULE_NOTIFY_GENERIC | raw::REDISMODULE_NOTIFY_EXPIRED | raw::REDISMODULE_NOTIFY_EVICTED;
@@ -129,18 +143,20 @@ unsafe extern "C" fn on_key_event(
     key: *mut RedisModuleString,
 ) -> c_int {
     // SAFETY: the server passes a live context, event name and key.
-    let (ctx, event) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event).to_bytes()) };
-    if matches!(event, b"expire" | b"persist") {
-        // The commonest of the class, and nothing to us.
-        return raw::REDISMODULE_OK as c_int;
+    let (ctx, event, key) = unsafe { (Ctx::new(ctx), CStr::from_ptr(event).to_bytes(), Text::borrow(key)) };
+    // Every key that is deleted or given an expiry comes by here: what is nothing to us must cost next to nothing.
+    let concerns_us = match event {
+        b"expire" | b"persist" => false,
+        b"del" | b"expired" | b"evicted" => NAMES.may_have(key.bytes()),
+        _ => true,
+    };
+    if concerns_us {
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            if take_event(event, key.bytes(), ctx) {
+                schedule(ctx);
+            }
+        }));
     }
-    // SAFETY: as above.
-    let key = unsafe { Text::borrow(key) };
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        if take_event(event, key.bytes(), ctx) {
-            schedule(ctx);
-        }
-    }));
     raw::REDISMODULE_OK as c_int
 }
 
@@ -313,6 +329,7 @@ fn tend(ctx: Ctx, place: &Place) {
 unsafe extern "C" fn on_swap(_: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
     // Every board may be in another database now: learn them anew.
     keeper().serving = false;
+    watch::everything_changed();
 }
 
 unsafe extern "C" fn on_cron(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
@@ -326,6 +343,7 @@ unsafe extern "C" fn on_cron(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u
             if serving && !keeper.serving {
                 // Just started, or promoted: what was known is from another time.
                 keeper.boards.clear();
+                NAMES.empty();
                 keeper.sweep.clear();
                 keeper.scan = Scan::At { db: 0, cursor: 0 };
             }

@@ -13,6 +13,8 @@ use super::keeper;
 use super::names;
 use super::propagation;
 use super::reply::Reply;
+use super::steps;
+use crate::board::forget_schemas;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::stats;
@@ -79,9 +81,11 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
 
 /// Whether the module may go: not while the server holds a job of ours, which it would run without its code.
 pub fn stop() -> bool {
-    let may_stop = keeper::may_stop();
+    let may_stop = keeper::may_stop() && steps::none_waits();
     if may_stop {
         names::forget();
+        keeper::forget();
+        forget_schemas();
     }
     may_stop
 }

@@ -373,7 +373,11 @@ impl<'a> Store for ZSet<'a> {
             self.commit();
             if expiry >= 0 {
                 let at = Text::new(expiry.to_string().as_bytes());
-                self.ctx.write(c"PEXPIREAT", &mut [self.name.raw(), at.raw()])?;
+                // Valkey keeps the expiry with the value, and moves the value for it: no handle may be open.
+                self.key = None;
+                let expires = self.ctx.write(c"PEXPIREAT", &mut [self.name.raw(), at.raw()]);
+                self.reopen()?;
+                expires?;
             }
         }
         Ok(())
@@ -409,6 +413,10 @@ impl<'a> Store for ZSet<'a> {
         }))
     }
 
+    fn remove_field(&mut self, part: Part, field: &[u8]) -> Result<()> {
+        self.with_companion(part, |hash| hash.remove_field(Text::new(field))).map(drop)
+    }
+
     fn drop_companion(&mut self, part: Part) -> Result<()> {
         ignore_unnamable(self.with_companion(part, Hash::unlink))
     }
@@ -425,8 +433,8 @@ impl<'a> Store for ZSet<'a> {
         if !self.exists() {
             return Ok((0, Vec::new()));
         }
-        let (next, texts) = self.ctx.scan(c"ZSCAN", &self.name, cursor, count)?;
-        let elements = texts.into_iter().step_by(2);
+        let (next, elements) = self.ctx.zscan(&self.name, cursor, count)?;
+        let elements = elements.into_iter();
         Ok((next, elements.filter_map(|element| self.score(&element).map(|score| (element, score))).collect()))
     }
 

@@ -27,7 +27,17 @@ pub use reply::{cmd, cmdv, expect, reply, show, show_result};
 pub use server::{Builder, Server};
 
 /// How long anything may take before a test gives up on it.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub fn deadline() -> Duration {
+    // A server under valgrind is slower by a factor of thirty or more.
+    Duration::from_secs(if server_wrapper().is_some() { 600 } else { 30 })
+}
+
+/// A program that servers are to run under, with its arguments: `RANK_SERVER_WRAPPER='valgrind -q'`. (`make valgrind`)
+pub fn server_wrapper() -> Option<Vec<String>> {
+    let wrapper = std::env::var("RANK_SERVER_WRAPPER").ok()?;
+    let words: Vec<String> = wrapper.split_whitespace().map(str::to_string).collect();
+    (!words.is_empty()).then_some(words)
+}
 
 /// How often a condition is tried.
 const POLL: Duration = Duration::from_millis(5);
@@ -37,7 +47,7 @@ const POLL: Duration = Duration::from_millis(5);
 pub fn wait_until(mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < DEADLINE, "the condition did not hold within {DEADLINE:?}");
+        assert!(start.elapsed() < deadline(), "the condition did not hold within {:?}", deadline());
         std::thread::sleep(POLL);
     }
 }

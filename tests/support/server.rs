@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::binaries::{module_path, Kind};
 use super::reply::{cmd, quoted, reply};
-use super::{wait_until, DEADLINE, POLL};
+use super::{deadline, server_wrapper, wait_until, POLL};
 
 /// How many lines of its log a server that failed, or whose test failed, shows.
 const LOG_TAIL: usize = 40;
@@ -164,7 +164,7 @@ impl Server {
         let info = ConnectionAddr::Unix(self.socket()).into_connection_info()?.set_redis_settings(settings);
         let con = redis::Client::open(info)?.get_connection()?;
         // A server that hangs fails the test instead of hanging it.
-        con.set_read_timeout(Some(DEADLINE))?;
+        con.set_read_timeout(Some(deadline()))?;
         Ok(con)
     }
 
@@ -260,7 +260,16 @@ impl Server {
             .ok_or_else(|| format!("there is no {:?} server here: run `make test`", self.options.kind))?;
         let log = File::options().create(true).append(true).open(self.log_path());
         let log = log.expect("a log file");
-        let child = Command::new(&binary)
+        let mut words = server_wrapper().unwrap_or_default().into_iter();
+        let mut command = match words.next() {
+            Some(wrapper) => {
+                let mut command = Command::new(wrapper);
+                command.args(words).arg(&binary);
+                command
+            }
+            None => Command::new(&binary),
+        };
+        let child = command
             .arg(self.dir().join("conf"))
             .current_dir(self.dir())
             // Redis refuses to start where LANG names a locale that is not installed.
@@ -275,7 +284,7 @@ impl Server {
         let start = Instant::now();
         while !self.serves() {
             let ended = self.process.as_mut().is_none_or(Process::has_ended);
-            if ended || start.elapsed() > DEADLINE {
+            if ended || start.elapsed() > deadline() {
                 self.process = None;
                 return Err(self.log_tail());
             }
@@ -292,13 +301,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A server that crashes writes its report first: it may still be there.
-        let crashed = self.process.as_mut().is_some_and(Process::has_ended) || self.log().contains("BUG REPORT START");
+        // A server that crashes writes its report first: it may still be there. A panic in the module ends no server, and
+        // no test should have caused one.
+        let crashed = self.process.as_mut().is_some_and(Process::has_ended)
+            || self.log().contains("BUG REPORT START")
+            || self.log().contains("panicked at");
         if std::thread::panicking() {
             eprintln!("--- the end of the {:?} server's log ---\n{}", self.kind(), self.log_tail());
         } else if crashed {
             // A test that did not look at the server after its last command must not pass.
-            panic!("the server ended by itself:\n{}", self.log_tail());
+            panic!("the server ended by itself, or a panic of the module's did not end it:\n{}", self.log_tail());
+        }
+        if let Some(process) = self.process.as_mut().filter(|_| server_wrapper().is_some()) {
+            process.end_gently();
         }
     }
 }
@@ -326,6 +341,15 @@ impl Process {
             panic!("cannot start the watchdog: {error}")
         });
         Process { child, watchdog }
+    }
+
+    /// As an operator would, so that what it runs under can say what it saw.
+    fn end_gently(&mut self) {
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let start = Instant::now();
+        while !self.has_ended() && start.elapsed() < deadline() {
+            std::thread::sleep(POLL);
+        }
     }
 
     fn has_ended(&mut self) -> bool {

@@ -1,17 +1,13 @@
 //! Random boards, compared step by step with a list that is sorted anew each time.
 
-mod naive;
-
 use proptest::prelude::*;
 
-use naive::{Member, Naive};
-
 use super::model::Model;
+use super::naive::{Member, Naive, EPOCH};
 use super::schema::{Field, FieldType, Order, Rules, Schema, TieRule, Ties, TimeUnit, Update};
 use super::*;
 
 const ID: Id = *b"0123456789abcdef";
-const EPOCH: i64 = 1_577_836_800_000;
 
 #[derive(Clone, Debug)]
 enum Op {

@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::EPOCH;
-use crate::board::schema::{Order, Rules, TieRule, Ties, TimeUnit, Update};
-use crate::board::{Kind, Only, Outcome, Tuple, Value, WriteRules};
+use super::schema::{Order, Rules, TieRule, Ties, TimeUnit, Update};
+use super::{Kind, Only, Outcome, Tuple, Value, WriteRules};
+
+/// What tie times count from, in Unix milliseconds.
+pub const EPOCH: i64 = 1_577_836_800_000;
 
 /// The naive board: a list of members.
 #[derive(Clone)]

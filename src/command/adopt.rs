@@ -1,0 +1,77 @@
+//! `RANK.CREATE … ADOPT` on a large sorted set: its elements are looked at in steps.
+
+use std::os::raw::c_int;
+use std::time::Duration;
+
+use crate::board::{Board, Id, Rules, Schema};
+use crate::error::Result;
+use crate::server::{Access, Call, Ctx, Job, Progress, Stopwatch, Text, Watch, ZSet};
+
+/// What one step may take.
+const MOST_TIME: Duration = Duration::from_millis(2);
+/// A board that somebody keeps writing to is looked at as a whole after so many attempts.
+const MOST_ATTEMPTS: u32 = 4;
+
+struct Adoption {
+    db: c_int,
+    key: Text<'static>,
+    schema: Schema,
+    id: Id,
+    watch: Watch,
+    attempt: u32,
+    /// Elements before this one decode.
+    next: u64,
+    /// As many as there were when the first one was looked at.
+    members: u64,
+}
+
+/// Goes on with an adoption in steps, if the client may wait for it: whether it does.
+pub fn adopt_in_steps(call: &Call, key: &Text, rules: &Rules, id: Id) -> bool {
+    if !call.ctx.may_wait() {
+        return false;
+    }
+    let Some(watch) = Watch::begin(call.ctx, key) else { return false };
+    call.in_steps(Box::new(Adoption {
+        db: call.ctx.db(),
+        // The argument does not live as long.
+        key: Text::new(key.bytes()),
+        schema: Schema::new(rules.clone()),
+        id,
+        watch,
+        attempt: 0,
+        next: 0,
+        members: 0,
+    }));
+    true
+}
+
+impl Job for Adoption {
+    fn step(&mut self, ctx: Ctx) -> Result<Progress> {
+        if ctx.writes_are_paused() {
+            return Ok(Progress::More);
+        }
+        ctx.check_is_serving(self.db, &self.key)?;
+        let mut board = Board::open(ZSet::open(ctx, self.key.clone(), Access::Write)?)?;
+        if !board.adopts_in_steps(&self.schema) {
+            // Somebody was faster, or there is not much left of it.
+            board.create(self.schema.rules.clone(), true, self.id)?;
+            return Ok(Progress::Done);
+        }
+        if self.watch.take_changed() || board.members() != self.members || self.attempt == 0 {
+            self.attempt += 1;
+            (self.next, self.members) = (0, board.members());
+        }
+        let stopwatch = Stopwatch::start();
+        let late = || self.attempt <= MOST_ATTEMPTS && stopwatch.elapsed() > MOST_TIME;
+        match board.check_decodes(&self.schema, self.next, late)? {
+            Some(next) => {
+                self.next = next;
+                Ok(Progress::More)
+            }
+            None => {
+                board.create_checked(self.schema.rules.clone(), self.id)?;
+                Ok(Progress::Done)
+            }
+        }
+    }
+}
