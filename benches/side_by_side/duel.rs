@@ -1,6 +1,6 @@
 //! Both sides of a comparison in turns.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redis::Value;
 
@@ -14,6 +14,7 @@ use crate::template::{Pacing, Template};
 
 /// Pairs of replies that are compared before anything is timed.
 const SAMPLES: u64 = 50;
+const FEWEST_ROUNDS: usize = 5;
 /// Members for each batch of the warm-up.
 const MEMBERS_WARMED: u64 = 800;
 
@@ -33,8 +34,12 @@ pub fn compare(session: &mut Session, comparison: &Comparison, effort: &Effort) 
 impl Duel<'_> {
     fn run(mut self) -> Vec<Ratio> {
         let pipeline = self.comparison.pipeline;
+        let start = Instant::now();
         for _ in 0..SAMPLES.min(pipeline) {
             self.check_replies();
+            if start.elapsed() > self.effort.patience() {
+                break;
+            }
         }
         self.check_state();
         let warm = (self.session.members() / MEMBERS_WARMED * pipeline, self.effort.patience());
@@ -56,7 +61,10 @@ impl Duel<'_> {
             let jobs = session.jobs_in_a_slice(&[&self.ours, &self.theirs], pacing, slice, warm);
             (jobs, jobs)
         };
+        let start = Instant::now();
         let rounds: Vec<Round> = (0..self.effort.rounds)
+            // What takes longer than a slice has fewer rounds.
+            .take_while(|round| *round < FEWEST_ROUNDS || start.elapsed() < self.effort.patience() * 2)
             .map(|round| {
                 let start = session.numbers(ours.max(theirs)).start;
                 let our_turn = |session: &mut Session| session.time(&self.ours, start..start + ours, pacing);

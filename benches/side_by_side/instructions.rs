@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::comparison::{Comparison, Key};
+use crate::comparison::{Against, Comparison, Key};
 use crate::console::Console;
 use crate::results::Instructions;
 use crate::session::Session;
@@ -22,7 +22,7 @@ const PACING: Pacing = Pacing::pipelined(100);
 
 /// Whole boards take minutes there, and their time is no secret.
 pub fn is_hot(comparison: &Comparison) -> bool {
-    comparison.pipeline > 1 && !comparison.name.starts_with("three keys")
+    comparison.pipeline > 1 && comparison.against != Against::ThreeKeys
 }
 
 /// Why it cannot be done here.
@@ -117,6 +117,7 @@ fn under_valgrind(kind: Kind, dir: &Path, start: impl FnOnce() -> Session) -> Se
 
 fn total(dump: &Path) -> Option<u64> {
     let text = fs::read_to_string(dump).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("totals: ").or_else(|| line.strip_prefix("summary: ")))?;
+    let line =
+        text.lines().find_map(|line| line.strip_prefix("totals: ").or_else(|| line.strip_prefix("summary: ")))?;
     line.trim().parse().ok()
 }

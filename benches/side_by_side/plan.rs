@@ -14,10 +14,24 @@ use crate::{duel, growth, instructions, memory, mixed, stops};
 /// Each has a server of its own.
 pub enum Task {
     /// Comparisons and growth, on boards of one size.
-    Boards { kind: Kind, members: u64, comparisons: Vec<&'static Comparison>, growth: bool },
-    Memory { kind: Kind, members: u64 },
-    Latency { kind: Kind, members: u64 },
-    Instructions { kind: Kind, comparisons: Vec<&'static Comparison> },
+    Boards {
+        kind: Kind,
+        members: u64,
+        comparisons: Vec<&'static Comparison>,
+        growth: bool,
+    },
+    Memory {
+        kind: Kind,
+        members: u64,
+    },
+    Latency {
+        kind: Kind,
+        members: u64,
+    },
+    Instructions {
+        kind: Kind,
+        comparisons: Vec<&'static Comparison>,
+    },
 }
 
 /// The tasks, and why others cannot be done.

@@ -95,7 +95,8 @@ pub const COMPARISONS: &[Comparison] = &[
         // It records denied calls too, since no command of a pipeline sees the count before it.
         name: "RATE.CHECK SLIDING / ZREMRANGEBYSCORE, ZCARD, ZADD, PEXPIRE in a pipeline",
         ours: "RATE.CHECK sliding:too:$key 100 10m SLIDING",
-        theirs: "ZREMRANGEBYSCORE log:$key 0 $ago ; ZCARD log:$key ; ZADD log:$key $now $number ; PEXPIRE log:$key 600000",
+        theirs:
+            "ZREMRANGEBYSCORE log:$key 0 $ago ; ZCARD log:$key ; ZADD log:$key $now $number ; PEXPIRE log:$key 600000",
         replies: passes,
         ..LIMITS
     },

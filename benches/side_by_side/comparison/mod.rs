@@ -6,8 +6,6 @@ mod limits;
 mod three_keys;
 mod today;
 
-use serde::{Deserialize, Serialize};
-
 use crate::checks::Same;
 
 /// The same job done in two ways. Jobs are templates: see `template`.
@@ -34,12 +32,14 @@ pub struct Comparison {
     pub state: Option<State>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Against {
     /// The server's own command for the same.
     Core,
     /// What people write today: a cached script, or a pipeline.
     Today,
+    /// A ranking in three keys, by scripts: what some write today.
+    ThreeKeys,
     /// Another board or log of ours: what a choice costs.
     Ourselves,
 }

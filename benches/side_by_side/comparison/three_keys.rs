@@ -86,7 +86,7 @@ const SAME_DISTINCT: Option<State> = Some(State {
 
 /// A board, and the same in three keys.
 const THREE: Comparison = Comparison {
-    against: Against::Today,
+    against: Against::ThreeKeys,
     aimed_at: Some(100_000),
     sizes: Sizes::Only(&[10_000, 100_000]),
     state: None,
@@ -100,7 +100,7 @@ const ALL_RANKS: f64 = 8.0;
 
 pub const COMPARISONS: &[Comparison] = &[
     Comparison {
-        name: "three keys, 1000 scores: a user's rank, RANK.QUERY JSON",
+        name: "1000 scores: a user's rank, RANK.QUERY JSON",
         aim: Some(ONE_RANK),
         ours: "RANK.QUERY three:tied $member JSON",
         theirs: "EVALSHA @three_query 3 tied:users tied:scores tied:lists $member",
@@ -109,7 +109,7 @@ pub const COMPARISONS: &[Comparison] = &[
         ..TIED_BOARD
     },
     Comparison {
-        name: "three keys, distinct scores: a user's rank, RANK.QUERY JSON",
+        name: "distinct scores: a user's rank, RANK.QUERY JSON",
         aim: Some(ONE_RANK),
         ours: "RANK.QUERY three:distinct $member JSON",
         theirs: "EVALSHA @three_query 3 distinct:users distinct:scores distinct:lists $member",
@@ -118,7 +118,7 @@ pub const COMPARISONS: &[Comparison] = &[
         ..DISTINCT_BOARD
     },
     Comparison {
-        name: "three keys, 1000 scores: all ranks, RANK.STATS JSON",
+        name: "1000 scores: all ranks, RANK.STATS JSON",
         aim: Some(ALL_RANKS),
         ours: "RANK.STATS three:tied JSON",
         theirs: "EVALSHA @three_all 3 tied:users tied:scores tied:lists",
@@ -128,7 +128,7 @@ pub const COMPARISONS: &[Comparison] = &[
         ..TIED_BOARD
     },
     Comparison {
-        name: "three keys, distinct scores: all ranks, RANK.STATS JSON",
+        name: "distinct scores: all ranks, RANK.STATS JSON",
         aim: Some(ALL_RANKS),
         ours: "RANK.STATS three:distinct JSON",
         theirs: "EVALSHA @three_all 3 distinct:users distinct:scores distinct:lists",
@@ -138,14 +138,14 @@ pub const COMPARISONS: &[Comparison] = &[
         ..DISTINCT_BOARD
     },
     Comparison {
-        name: "three keys, 1000 scores: a new score, RANK.ADD",
+        name: "1000 scores: a new score, RANK.ADD",
         ours: "RANK.ADD three:tied $tied $member",
         theirs: "EVALSHA @three_add 3 tied:users tied:scores tied:lists $member $tied",
         state: SAME_TIED,
         ..TIED_BOARD
     },
     Comparison {
-        name: "three keys, distinct scores: a new score, RANK.ADD",
+        name: "distinct scores: a new score, RANK.ADD",
         ours: "RANK.ADD three:distinct $score $member",
         theirs: "EVALSHA @three_add 3 distinct:users distinct:scores distinct:lists $member $score",
         state: SAME_DISTINCT,
