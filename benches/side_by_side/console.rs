@@ -3,7 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::comparison::Comparison;
-use crate::judgement::{judge, Verdict};
+use crate::judgement::{by_subject, judge, tally, Verdict};
 use crate::results::{Growth, Instructions, Memory, Mixed, Pace, Ratio, Results, Stop};
 
 pub struct Console {
@@ -46,9 +46,10 @@ impl Console {
             Some(Verdict { aim, is_met: false }) => format!("  at least {aim}: MISSED"),
             None => String::new(),
         };
+        let unsteady = if ratio.is_steady() { "" } else { "  (unsteady)" };
         let (low, high) = ratio.spread;
         self.say(&format!(
-            "{name:<80}{:>9}/s{:>9}/s{:>9.2}  ({low:.2} to {high:.2})  cpu {:.2}{pace}{verdict}",
+            "{name:<80}{:>9}/s{:>9}/s{:>9.2}  ({low:.2} to {high:.2})  cpu {:.2}{pace}{verdict}{unsteady}",
             thousands(ratio.ours),
             thousands(ratio.theirs),
             ratio.ratio,
@@ -85,9 +86,9 @@ impl Console {
 
     pub fn summary(&self, results: &Results) {
         self.bar.finish_and_clear();
-        let (met, missed) = crate::judgement::tally(results);
+        let (met, missed) = tally(results);
         println!("\n{met} of {} aims met", met + missed.len());
-        missed.iter().for_each(|line| println!("  missed: {line}"));
+        by_subject(&missed).iter().for_each(|line| println!("  missed: {line}"));
         results.skipped.iter().for_each(|line| println!("SKIPPED {line}"));
     }
 }

@@ -14,7 +14,7 @@ use crate::template::{Pacing, Template};
 
 /// Pairs of replies that are compared before anything is timed.
 const SAMPLES: u64 = 50;
-const FEWEST_ROUNDS: usize = 5;
+const FEWEST_ROUNDS: usize = 3;
 /// Members for each batch of the warm-up.
 const MEMBERS_WARMED: u64 = 800;
 
@@ -64,7 +64,7 @@ impl Duel<'_> {
         let start = Instant::now();
         let rounds: Vec<Round> = (0..self.effort.rounds)
             // What takes longer than a slice has fewer rounds.
-            .take_while(|round| *round < FEWEST_ROUNDS || start.elapsed() < self.effort.patience() * 2)
+            .take_while(|round| *round < FEWEST_ROUNDS || start.elapsed() < self.effort.patience())
             .map(|round| {
                 let start = session.numbers(ours.max(theirs)).start;
                 let our_turn = |session: &mut Session| session.time(&self.ours, start..start + ours, pacing);

@@ -28,27 +28,47 @@ pub fn judge_memory(results: &Results, layout: &Layout, memory: &Memory) -> Opti
     bytes_against(results, memory, SORTED_SET).map(|ratio| Verdict { aim, is_met: ratio <= aim })
 }
 
+/// An aim that is not met.
+pub struct Missed {
+    /// What it is about, with the aim.
+    subject: String,
+    /// Where, and what it is there.
+    figure: String,
+}
+
 /// How many aims are met, and which are not.
-pub fn tally(results: &Results) -> (usize, Vec<String>) {
+pub fn tally(results: &Results) -> (usize, Vec<Missed>) {
     let (mut met, mut missed) = (0, Vec::new());
-    let mut count = |verdict: Option<Verdict>, line: String| match verdict {
-        Some(Verdict { is_met: true, .. }) => met += 1,
-        Some(Verdict { is_met: false, .. }) => missed.push(line),
-        None => {}
+    let mut count = |verdict: Verdict, subject: String, figure: String| match verdict.is_met {
+        true => met += 1,
+        false => missed.push(Missed { subject, figure }),
     };
     for ratio in &results.ratios {
-        if let Some(comparison) = all().find(|comparison| comparison.name == ratio.comparison) {
-            let Ratio { server, comparison: name, members, ratio: figure, .. } = ratio;
-            let aim = comparison.aim.unwrap_or_default();
-            let line = format!("{name}: {figure:.2}, at least {aim} ({server}, {members} members)");
-            count(judge(comparison, ratio), line);
+        let comparison = all().find(|comparison| comparison.name == ratio.comparison);
+        if let Some(verdict) = comparison.and_then(|comparison| judge(comparison, ratio)) {
+            let subject = format!("{}, at least {}", ratio.comparison, verdict.aim);
+            count(verdict, subject, format!("{:.2} ({}, {} members)", ratio.ratio, ratio.server, ratio.members));
         }
     }
     for memory in &results.memory {
-        if let Some(layout) = LAYOUTS.iter().find(|layout| layout.name == memory.layout) {
-            let Memory { server, layout: name, members, .. } = memory;
-            count(judge_memory(results, layout, memory), format!("memory, {name} ({server}, {members} members)"));
+        let layout = LAYOUTS.iter().find(|layout| layout.name == memory.layout);
+        if let Some(verdict) = layout.and_then(|layout| judge_memory(results, layout, memory)) {
+            let subject = format!("memory of {}, at most {}", memory.layout, verdict.aim);
+            let against = bytes_against(results, memory, SORTED_SET).unwrap_or_default();
+            count(verdict, subject, format!("{against:.3} ({}, {} members)", memory.server, memory.members));
         }
     }
     (met, missed)
+}
+
+/// A line for each subject, with all its figures.
+pub fn by_subject(missed: &[Missed]) -> Vec<String> {
+    let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Missed { subject, figure } in missed {
+        match lines.iter_mut().find(|(known, _)| known == subject) {
+            Some((_, figures)) => figures.push(figure),
+            None => lines.push((subject, vec![figure])),
+        }
+    }
+    lines.iter().map(|(subject, figures)| format!("{subject}: {}", figures.join(", "))).collect()
 }

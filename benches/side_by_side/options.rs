@@ -61,7 +61,7 @@ pub struct Options {
 impl Effort {
     /// The longest that a warm-up may take.
     pub fn patience(&self) -> Duration {
-        self.slice * 2 * self.rounds as u32
+        self.slice * 4 * self.rounds as u32
     }
 }
 
@@ -72,7 +72,7 @@ impl Options {
         let mut options = Options {
             servers: vec![Kind::Redis, Kind::Valkey],
             sizes: vec![10_000, 100_000, LARGEST_FOR_ALL],
-            effort: Effort { rounds: 41, slice: Duration::from_millis(20), mixed: Duration::from_secs(10), stops: 5 },
+            effort: Effort { rounds: 31, slice: Duration::from_millis(15), mixed: Duration::from_secs(10), stops: 3 },
             quick: false,
             add: false,
             write: None,
@@ -108,7 +108,7 @@ impl Options {
         if quick {
             options.sizes = vec![10_000, 100_000];
             options.effort =
-                Effort { rounds: 9, slice: Duration::from_millis(3), mixed: Duration::from_secs(1), stops: 1 };
+                Effort { rounds: 9, slice: Duration::from_millis(3), mixed: Duration::from_secs(1), stops: 3 };
         }
         options.quick = quick;
         options.sizes = sizes.unwrap_or(options.sizes);

@@ -96,6 +96,14 @@ pub struct Instructions {
     pub theirs: u64,
 }
 
+impl Ratio {
+    /// Whether the machine was quiet enough to believe it: the rounds agree with each other, and with the whole.
+    pub fn is_steady(&self) -> bool {
+        let (low, high) = self.spread;
+        (low..=high).contains(&self.ratio) && high / low < 1.25
+    }
+}
+
 impl Results {
     pub fn new(quick: bool) -> Results {
         Results {

@@ -8,26 +8,29 @@ use super::keys::{BY_HAND, PACKED, PACKED63, SIMPLE, SPILLED, THEIRS};
 use super::{Against, Comparison, Count, Key, Script, Sizes, State};
 use crate::checks::{both_answer, both_rank, rank_and_score, rows, standing};
 
+/// So long that few of the next are among the best 500.
+const STREAM_LENGTH: u64 = 30_000;
+
 const BEST_OURS: Key = Key {
     create: Some("RANK.CREATE best KEEP 500"),
     fill: "RANK.ADD best $score $stranger",
-    count: Count::Exactly(100_000),
+    count: Count::Exactly(STREAM_LENGTH),
 };
 const BEST_SCRIPT: Key = Key {
     create: None,
     fill: "EVALSHA @add_and_trim 1 best:script $score $stranger 500",
-    count: Count::Exactly(100_000),
+    count: Count::Exactly(STREAM_LENGTH),
 };
 /// A board of its own for each comparison: both sides must have seen the same stream.
 const BEST_OURS_TOO: Key = Key {
     create: Some("RANK.CREATE best2 KEEP 500"),
     fill: "RANK.ADD best2 $score $stranger",
-    count: Count::Exactly(100_000),
+    count: Count::Exactly(STREAM_LENGTH),
 };
 const BEST_PIPELINE: Key = Key {
     create: None,
     fill: "ZADD best:pipeline $score $stranger ; ZREMRANGEBYRANK best:pipeline 0 -501",
-    count: Count::Exactly(100_000),
+    count: Count::Exactly(STREAM_LENGTH),
 };
 
 pub const SCRIPTS: &[Script] = &[

@@ -5,7 +5,7 @@ use crate::charts::file_name;
 use crate::comparison::{all, Against, Comparison};
 use crate::console::thousands;
 use crate::growth::OPERATIONS;
-use crate::judgement::{bytes_against, judge, judge_memory, tally};
+use crate::judgement::{by_subject, bytes_against, judge, judge_memory, tally};
 use crate::memory::{Layout, LAYOUTS, SORTED_SET, WITH_HASH};
 use crate::results::{Memory, Pace, Ratio, Results};
 use crate::stops::CASES;
@@ -42,7 +42,7 @@ fn aims(results: &Results) -> String {
     if met + missed.len() == 0 {
         return String::new();
     }
-    let lines: String = missed.iter().map(|line| format!("\n- missed: {line}")).collect();
+    let lines: String = by_subject(&missed).iter().map(|line| format!("\n- missed: {line}")).collect();
     format!("{met} of {} aims are met.\n{lines}", met + missed.len())
 }
 
@@ -117,7 +117,8 @@ fn ratios(results: &Results, against: Against, chart: &str) -> String {
 }
 
 fn with_spread(it: &Ratio) -> String {
-    format!("**{}** ({}–{})", ratio(it.ratio), ratio(it.spread.0), ratio(it.spread.1))
+    let unsteady = if it.is_steady() { "" } else { " ~" };
+    format!("**{}** ({}–{}){unsteady}", ratio(it.ratio), ratio(it.spread.0), ratio(it.spread.1))
 }
 
 fn verdict<'r>(comparison: &Comparison, ratios: impl Iterator<Item = &'r Ratio>) -> String {
