@@ -55,18 +55,19 @@ impl Callgrind {
         callgrind
     }
 
-    pub fn measure(&mut self, comparison: &Comparison) -> Instructions {
+    /// `None` if nothing is counted: the server's program has no names in it, so that callgrind cannot know when to begin.
+    pub fn measure(&mut self, comparison: &Comparison) -> Option<Instructions> {
         let mut count = |text| {
             let template = self.session.template(text);
-            self.count(&template)
+            Some(self.count(&template)).filter(|count| *count > 0)
         };
-        Instructions {
-            ours: count(comparison.ours),
-            theirs: count(comparison.theirs),
+        Some(Instructions {
+            ours: count(comparison.ours)?,
+            theirs: count(comparison.theirs)?,
             server: self.session.name.clone(),
             comparison: comparison.name.into(),
             members: MEMBERS,
-        }
+        })
     }
 
     fn count(&mut self, template: &Template) -> u64 {
@@ -79,7 +80,6 @@ impl Callgrind {
         let dumps: Vec<_> = dumps.filter(|path| path.extension().is_some_and(|name| name != "sh")).collect();
         let total = dumps.iter().filter_map(|path| total(path)).sum::<u64>();
         dumps.iter().for_each(|path| fs::remove_file(path).expect("a dump can go"));
-        assert!(total > 0, "callgrind counted nothing: has the server no function processCommand?");
         total / JOBS
     }
 

@@ -153,7 +153,10 @@ impl Task {
                 console.server(&callgrind.session.name, instructions::MEMBERS);
                 for comparison in comparisons {
                     console.doing(comparison.name);
-                    let instructions = callgrind.measure(comparison);
+                    let Some(instructions) = callgrind.measure(comparison) else {
+                        results.skipped.push(format!("Instructions: {kind:?} has no symbol processCommand"));
+                        return;
+                    };
                     console.instructions(&instructions);
                     put(&mut results.instructions, instructions);
                     console.step(1);
