@@ -2,6 +2,7 @@
 //! disturb that.
 
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -57,9 +58,10 @@ impl Callgrind {
 
     /// `None` if nothing is counted: the server's program has no names in it, so that callgrind cannot know when to begin.
     pub fn measure(&mut self, comparison: &Comparison) -> Option<Instructions> {
+        let numbers = self.session.numbers(JOBS);
         let mut count = |text| {
             let template = self.session.template(text);
-            Some(self.count(&template)).filter(|count| *count > 0)
+            Some(self.count(&template, numbers.clone())).filter(|count| *count > 0)
         };
         Some(Instructions {
             ours: count(comparison.ours)?,
@@ -70,8 +72,7 @@ impl Callgrind {
         })
     }
 
-    fn count(&mut self, template: &Template) -> u64 {
-        let numbers = self.session.numbers(JOBS);
+    fn count(&mut self, template: &Template, numbers: Range<u64>) -> u64 {
         let load = template.load(&self.session.source, numbers, PACING);
         self.control("--zero");
         self.session.client.run(&load);
