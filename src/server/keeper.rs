@@ -90,6 +90,14 @@ impl Keeper {
         self.boards.get(&db).is_some_and(|boards| boards.contains(key))
     }
 
+    /// A place in a database that is not known, if a board came to one with this name and nothing was done about it yet.
+    fn arrived_somewhere(&self, key: &[u8]) -> Option<Place> {
+        self.events.iter().find_map(|event| match event {
+            Event::Renamed(_, to) if to.db == SOME_DB && *to.key == *key => Some(to.clone()),
+            _ => None,
+        })
+    }
+
     fn forget(&mut self, place: &Place) {
         if let Some(boards) = self.boards.get_mut(&place.db) {
             boards.remove(&place.key);
@@ -179,12 +187,12 @@ fn take_event(event: &[u8], key: &[u8], ctx: Ctx) -> bool {
     let happened = match event {
         b"del" | b"expired" | b"evicted" => known.then(|| Event::Gone(place())),
         b"rename_from" | b"move_from" => {
-            keeper.leaving = known.then(place);
+            keeper.leaving = if known { Some(place()) } else { keeper.arrived_somewhere(key) };
             None
         }
         b"rename_to" | b"move_to" => match keeper.leaving.take() {
             // Inside a transaction Valkey 9 shows the client's database in place of the one that was moved to.
-            Some(from) if event == b"move_to" && from.db == db => {
+            Some(from) if from.db == SOME_DB || event == b"move_to" && from.db == db => {
                 Some(Event::Renamed(from, Place { db: SOME_DB, key: key.into() }))
             }
             Some(from) => {
