@@ -64,7 +64,7 @@ integration: ## the tests with real servers; ARGS is a filter
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- $(ARGS)
 
-bench: ## measure against the core commands, side by side; ARGS go to the benchmark
+bench: ## measure side by side with core commands and scripts; ARGS=--quick takes two minutes, ARGS=--help tells more
 	@scripts/setup.sh run
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)

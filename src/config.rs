@@ -43,16 +43,21 @@ pub fn rate_max_log() -> u64 {
     RATE_MAX_LOG.get().max(0).unsigned_abs()
 }
 
-/// What is wrong with the module's load arguments, which the server does not check.
+/// What is wrong with the module's load arguments, which the server does not check. Options may be called by their full
+/// names, which redis-module does not know here: those are set.
 pub fn load_problem(args: &[&[u8]]) -> Option<String> {
     let mut words = args.iter();
     while let Some(name) = words.next() {
-        let Some(option) = ALL.iter().find(|option| option.name.as_bytes() == *name) else {
+        let full = name.strip_prefix(b"rank.");
+        let Some(option) = ALL.iter().find(|option| option.name.as_bytes() == full.unwrap_or(name)) else {
             return Some(format!("unknown load argument '{}'", crate::error::Shown::new(name)));
         };
         let value = words.next().and_then(|value| crate::number::parse_integer(value));
-        if !value.is_some_and(|value| (option.min..=option.max).contains(&value)) {
+        let Some(value) = value.filter(|value| (option.min..=option.max).contains(value)) else {
             return Some(format!("{} takes {} to {}", option.name, option.min, option.max));
+        };
+        if full.is_some() {
+            option.value.store(value, Ordering::Relaxed);
         }
     }
     None

@@ -49,6 +49,43 @@ pub fn parse_finite(text: &[u8]) -> Option<f64> {
     value.is_finite().then_some(value + 0.0)
 }
 
+/// A decimal number, maybe with a fraction and an exponent, rounded down, and whether it was whole. `None` for anything
+/// else, and for what is far beyond 64 bits.
+pub fn floor_of_decimal(text: &[u8]) -> Option<(i128, bool)> {
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let exponent_at = text.iter().position(|byte| matches!(byte, b'e' | b'E'));
+    let (mantissa, exponent) = match exponent_at {
+        Some(at) => (text.get(..at)?, parse_integer(text.get(at + 1..)?)?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = match mantissa.iter().position(|byte| *byte == b'.') {
+        Some(at) => (mantissa.get(..at)?, mantissa.get(at + 1..)?),
+        None => (mantissa, &[][..]),
+    };
+    // So many digits are in front of the point.
+    let point = i64::try_from(whole.len()).ok()?.checked_add(exponent)?;
+    let mut value: i128 = 0;
+    let mut is_whole = true;
+    for (place, byte) in (0_i64..).zip(whole.iter().chain(fraction)) {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
+        if place < point {
+            value = value.checked_mul(10)?.checked_add(i128::from(digit))?;
+        } else {
+            is_whole &= digit == 0;
+        }
+    }
+    let digits = i64::try_from(whole.len() + fraction.len()).ok()?;
+    if value != 0 {
+        // Zeros that only the exponent knows of.
+        value = value.checked_mul(10_i128.checked_pow(u32::try_from(point.saturating_sub(digits).max(0)).ok()?)?)?;
+    }
+    Some((if negative { -value - i128::from(!is_whole) } else { value }, is_whole))
+}
+
 /// Like `parse_finite`, and `inf`, `+inf`, `-inf` as sorted sets take them.
 pub fn parse_extended(text: &[u8]) -> Option<f64> {
     parse_finite(text).or_else(|| match text.to_ascii_lowercase().as_slice() {
@@ -151,6 +188,33 @@ mod tests {
         assert_eq!(parse_extended(b"+Inf"), Some(f64::INFINITY));
         assert_eq!(parse_extended(b"-inf"), Some(f64::NEG_INFINITY));
         assert_eq!(parse_extended(b"infinity"), None);
+    }
+
+    #[test]
+    fn rounded_down() {
+        let cases: [(&str, Option<(i128, bool)>); 18] = [
+            ("9007199254740993.0", Some((9_007_199_254_740_993, true))),
+            ("9007199254740993.5", Some((9_007_199_254_740_993, false))),
+            ("-9007199254740993.5", Some((-9_007_199_254_740_994, false))),
+            ("9.007199254740993e15", Some((9_007_199_254_740_993, true))),
+            ("9.007199254740993E+15", Some((9_007_199_254_740_993, true))),
+            ("90071992547409935e-1", Some((9_007_199_254_740_993, false))),
+            ("1e3", Some((1000, true))),
+            ("1.25e1", Some((12, false))),
+            ("-1.25e1", Some((-13, false))),
+            ("-0.5", Some((-1, false))),
+            (".5", Some((0, false))),
+            ("5.", Some((5, true))),
+            ("1e-400", Some((0, false))),
+            ("0e99999", Some((0, true))),
+            ("1e40", None),
+            ("inf", None),
+            ("1e", None),
+            ("1.2.3", None),
+        ];
+        for (text, value) in cases {
+            assert_eq!(floor_of_decimal(text.as_bytes()), value, "{text}");
+        }
     }
 
     #[test]

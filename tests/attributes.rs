@@ -97,4 +97,31 @@ on_every_server! {
             script(&mut con, &format!("MULTI => +OK\n PING => +QUEUED\n EXEC => {expected}"));
         }
     }
+
+    /// Whoever took the last attributes away.
+    fn a_sorted_set_without_attributes_has_no_marker(server: Server) {
+        let mut con = server.connect();
+        for mended in ["RANK.ADD d 5 a", "RANK.VERIFY d REPAIR"] {
+            script(&mut con, "RANK.ADD d 1 a 2 b => 2\n RANK.SETDATA d a k v => 1\n ZCARD d => 3\n ZREM d a => 1");
+            reply(&mut con, mended);
+            script(&mut con, "ZRANGEBYSCORE d -inf -inf => []\n EXISTS rank:data:{d} => 0\n FLUSHALL => +OK");
+        }
+        script(&mut con, "RANK.ADD d 1 a => 1\n RANK.SETDATA d a k v => 1\n DEL rank:data:{d} => 1\n RANK.ADD d 2 b => 1");
+        expect(&mut con, "ZRANGE d 0 -1", r#"["a", "b"]"#);
+        script(&mut con, "DEL d => 1\n RANK.ADD d 1 a => 1\n RANK.SETDATA d a k v => 1\n ZREM d a => 1");
+        reply(&mut con, "RANK.VERIFY d REPAIR");
+        expect(&mut con, "EXISTS d rank:data:{d}", "0");
+    }
+
+    fn attributes_of_another_board_go_with_the_next_newcomer(server: Server) {
+        let mut con = server.connect();
+        script(&mut con, r#"
+            RANK.CREATE x => +OK
+            RANK.ADD x 1 a => 1
+            HSET rank:data:{x} id 0123456789abcdef :a {"k":"v"} => 2
+            RANK.GETDATA x a => []
+            RANK.ADD x 2 b => 1
+            EXISTS rank:data:{x} => 0
+        "#);
+    }
 }

@@ -51,8 +51,9 @@ on_every_server! {
 
     fn the_bound_is_set_at_load_in_the_file_and_at_run_time(kind: Kind) {
         let loaded = Server::builder(kind).args(&["max-rows", "2"]).start();
+        let by_full_name = Server::builder(kind).args(&["rank.max-rows", "2"]).start();
         let in_file = Server::builder(kind).config("rank.max-rows 2").start();
-        for server in [&loaded, &in_file] {
+        for server in [&loaded, &by_full_name, &in_file] {
             let mut con = server.connect();
             script(&mut con, BOARD);
             script(&mut con, &format!(r#"

@@ -412,4 +412,36 @@ on_every_server! {
         wait_for_whole(&mut con, "q", "p");
         expect(&mut con, "GET rank:members:{p}~", "\"mine\"");
     }
+
+    fn a_transaction_or_script_that_moves_a_board_sees_it_whole(server: Server) {
+        let mut con = server.connect();
+        make(&mut con, "a");
+        script(&mut con, r#"
+            MULTI => +OK
+            RENAME a b => +QUEUED
+            RANK.GET b x => +QUEUED
+            RANK.TOPN b 5 WITHDATA => +QUEUED
+            EXEC => [+OK, [1, "x", 1, 2], [[1, "x", 1, 2, ["k", "a"]]]]
+        "#);
+        wait_for_keys(&mut con, &["b", "rank:data:{b}", "rank:members:{b}"]);
+        expect(
+            &mut con,
+            "EVAL \"redis.call('RENAME', 'b', 'c'); return redis.call('RANK.GETDATA', 'c', 'x')\" 2 b c",
+            r#"["k", "a"]"#,
+        );
+        wait_for_keys(&mut con, &["c", "rank:data:{c}", "rank:members:{c}"]);
+        script(&mut con, "MULTI => +OK\n MOVE c 3 => +QUEUED\n EXEC => [1]");
+        wait_for_keys(&mut con, &[]);
+        expect(&mut con, "SELECT 3", "+OK");
+        whole(&mut con, "c", "a");
+        script(&mut con, r#"
+            MULTI => +OK
+            MOVE c 0 => +QUEUED
+            SELECT 0 => +QUEUED
+            RENAME c d => +QUEUED
+            EXEC => [1, +OK, +OK]
+        "#);
+        wait_for_keys(&mut con, &["d", "rank:data:{d}", "rank:members:{d}"]);
+        whole(&mut con, "d", "a");
+    }
 }

@@ -1,5 +1,6 @@
 //! `RATE.*`: what a call is told, and what bad input gets.
 
+use crate::script::script;
 use crate::support::*;
 
 const ALGORITHMS: [&str; 4] = ["SLIDING", "FIXED", "COUNTER", "GCRA"];
@@ -243,5 +244,18 @@ on_every_server! {
         expect(&mut con, "RATE.CHECK k 9 1s NOW 0 COST 3", "ERR COST 3 would overflow the limiter");
         expect(&mut con, "ZCARD k", "1");
         expect(&mut con, "TTL k", "-1");
+    }
+
+    fn what_one_window_has_seen_lets_nothing_through_in_another(server: Server) {
+        let mut con = server.connect();
+        for algorithm in ["FIXED", "GCRA"] {
+            script(&mut con, &format!(r#"
+                FLUSHALL => +OK
+                RATE.CHECK f 1/10s {algorithm} NOW 1900000000000 => [0, 1, 0, 0, 10000, 1]
+                RATE.CHECK f 1/1s {algorithm} NOW 1900000020000 => [0, 1, 0, 0, 1000, 1]
+                RATE.PEEK f 1/10s {algorithm} NOW 1900000005000 => [1, 1, 0, 5000, 5000, 1]
+                RATE.PEEK f 1/10s 2/1s {algorithm} NOW 1900000005000 => [1, 1, 0, 5000, 5000, 1]
+            "#));
+        }
     }
 }

@@ -101,4 +101,34 @@ on_every_server! {
             RANK.COUNT kk => 2
         "#);
     }
+
+    fn who_is_pushed_out_and_comes_back_was_there_before(server: Server) {
+        let mut con = server.connect();
+        script(&mut con, r#"
+            ZADD o 5 a 4 b => 2
+            RANK.ADD o KEEP 2 6 c 7 b => 1
+            RANK.CREATE k KEEP 2 => +OK
+            RANK.ADD k 5 a 4 b => 2
+            RANK.ADD k 6 c 7 b => 1
+            RANK.ADD k CH 8 a 7 b => 1
+        "#);
+    }
+
+    fn bounds_on_integer_fields_are_exact_however_they_are_written(server: Server) {
+        let mut con = server.connect();
+        script(&mut con, r#"
+            RANK.CREATE i FIELD a INT => +OK
+            RANK.ADD i 9007199254740992 x 9007199254740993 y 9007199254740994 z => 3
+            RANK.COUNT i 9007199254740993 inf => 2
+            RANK.COUNT i 9007199254740993.0 inf => 2
+            RANK.COUNT i 9.007199254740993e15 inf => 2
+            RANK.COUNT i (9007199254740993.0 inf => 1
+            RANK.COUNT i 9007199254740992.5 inf => 2
+            RANK.COUNT i (9007199254740992.5 inf => 2
+            RANK.COUNT i -inf 9007199254740993.5 => 2
+            RANK.COUNT i -inf (9007199254740993.5 => 2
+            RANK.COUNT i -1e400 9e99 => ERR min takes a number, inf or -inf, with ( before it to leave it out, got -1e400
+            RANK.COUNT i -1e300 1e300 => 3
+        "#);
+    }
 }

@@ -56,12 +56,36 @@ pub fn groups(ours: &Value, theirs: &Value) -> bool {
     !expected.is_empty() && got == Some(expected)
 }
 
-fn tuples(json: serde_json::Value) -> Option<Vec<(usize, Vec<String>)>> {
-    let group = |group: &serde_json::Value| {
-        let names = group.get(1)?.as_array()?.iter().map(|name| name.as_str().map(str::to_owned));
-        Some((group.get(0)?.as_u64()? as usize, names.collect::<Option<_>>()?))
+/// `[[rank, [member, …]], …]` in JSON, both of them, with the members of a group in any order
+pub fn json_groups(ours: &Value, theirs: &Value) -> bool {
+    let parse = |value| {
+        let mut groups = serde_json::from_str(&text(value)).ok().and_then(tuples)?;
+        groups.iter_mut().for_each(|(_, names)| names.sort());
+        Some(groups)
     };
+    let ours = parse(ours);
+    ours.as_ref().is_some_and(|groups| !groups.is_empty()) && ours == parse(theirs)
+}
+
+/// `{"rank": 1, "users": […]}`, both of them, with the users in any order
+pub fn json_query(ours: &Value, theirs: &Value) -> bool {
+    let parse = |value| -> Option<(u64, Vec<String>)> {
+        let json: serde_json::Value = serde_json::from_str(&text(value)).ok()?;
+        let mut users = names(json.get("users")?)?;
+        users.sort();
+        Some((json.get("rank")?.as_u64()?, users))
+    };
+    let ours = parse(ours);
+    ours.is_some() && ours == parse(theirs)
+}
+
+fn tuples(json: serde_json::Value) -> Option<Vec<(usize, Vec<String>)>> {
+    let group = |group: &serde_json::Value| Some((group.get(0)?.as_u64()? as usize, names(group.get(1)?)?));
     json.as_array()?.iter().map(group).collect()
+}
+
+fn names(json: &serde_json::Value) -> Option<Vec<String>> {
+    json.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 /// `[limited, …]` and 1 for a call that may pass, 0 for one that may not

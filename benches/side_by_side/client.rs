@@ -1,30 +1,31 @@
 //! A client that does next to nothing: it sends bytes that are ready, and counts replies.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Batches on their way, so that the server has the next at hand when it is done with one.
-const IN_FLIGHT: u64 = 2;
 const BUFFER: usize = 256 * 1024;
 
-/// Commands that are ready to be sent.
-#[derive(Default)]
+/// Jobs that are ready to be sent.
 pub struct Load {
+    pub jobs: u64,
+    /// Batches that may be on their way at once.
+    in_flight: usize,
     bytes: Vec<u8>,
-    /// Where each batch ends, and how many commands it has.
+    /// Where each batch ends, and how many replies it gets.
     batches: Vec<(usize, u64)>,
 }
 
 impl Load {
-    pub fn push(&mut self, commands: u64, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.bytes);
-        self.batches.push((self.bytes.len(), commands));
+    pub fn new(jobs: u64, in_flight: usize) -> Load {
+        Load { jobs, in_flight, bytes: Vec::new(), batches: Vec::new() }
     }
 
-    pub fn commands(&self) -> u64 {
-        self.batches.iter().map(|(_, commands)| commands).sum()
+    pub fn push(&mut self, replies: u64, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        self.batches.push((self.bytes.len(), replies));
     }
 }
 
@@ -42,22 +43,36 @@ impl Client {
 
     /// Sends everything and waits for all replies. A benchmark of errors is worthless: one is the end.
     pub fn run(&mut self, load: &Load) -> Duration {
+        self.run_noting(load, |_| {})
+    }
+
+    /// Tells how long each batch took, too.
+    pub fn run_noting(&mut self, load: &Load, mut note: impl FnMut(Duration)) -> Duration {
         let start = Instant::now();
         let mut sent = 0;
-        // How many replies there are in all when a batch is done.
+        // When each batch was sent, and how many replies there are in all when it is done.
+        let mut on_their_way = VecDeque::with_capacity(load.in_flight);
         let mut goal = self.replies.count;
-        let mut goals = Vec::with_capacity(load.batches.len());
-        for (end, commands) in &load.batches {
+        for (end, replies) in &load.batches {
+            if on_their_way.len() == load.in_flight {
+                self.finish(&mut on_their_way, &mut note);
+            }
+            on_their_way.push_back((Instant::now(), goal + replies));
             self.stream.write_all(&load.bytes[sent..*end]).expect("the server reads");
             sent = *end;
-            goal += commands;
-            goals.push(goal);
-            if let Some(earlier) = goals.len().checked_sub(IN_FLIGHT as usize) {
-                self.read_until(goals[earlier]);
-            }
+            goal += replies;
         }
-        self.read_until(goal);
+        while !on_their_way.is_empty() {
+            self.finish(&mut on_their_way, &mut note);
+        }
         start.elapsed()
+    }
+
+    fn finish(&mut self, on_their_way: &mut VecDeque<(Instant, u64)>, note: &mut impl FnMut(Duration)) {
+        if let Some((start, goal)) = on_their_way.pop_front() {
+            self.read_until(goal);
+            note(start.elapsed());
+        }
     }
 
     fn read_until(&mut self, goal: u64) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// One side of one round.
 #[derive(Clone, Copy)]
 pub struct Timing {
-    pub commands: u64,
+    pub jobs: u64,
     pub wall: Duration,
     /// What the server's main thread took of the processor; a busy neighbour leaves it alone.
     pub cpu: Duration,
@@ -16,7 +16,7 @@ pub struct Round {
     pub theirs: Timing,
 }
 
-/// Speeds are commands a second.
+/// Speeds are jobs a second.
 pub struct Outcome {
     pub ours: f64,
     pub theirs: f64,
@@ -24,28 +24,21 @@ pub struct Outcome {
     pub ratio: f64,
     /// The quartiles of the rounds' own ratios.
     pub spread: (f64, f64),
-    /// Of the medians of the processor's time for a command.
+    /// Of the medians of the processor's time for a job.
     pub cpu_ratio: f64,
-    pub rounds: usize,
 }
 
 impl Timing {
-    fn speed(self) -> f64 {
-        self.commands as f64 / self.wall.as_secs_f64()
+    pub fn speed(self) -> f64 {
+        self.jobs as f64 / self.wall.as_secs_f64()
     }
 
     fn cpu_speed(self) -> f64 {
-        self.commands as f64 / self.cpu.as_secs_f64()
+        self.jobs as f64 / self.cpu.as_secs_f64()
     }
 }
 
 impl Outcome {
-    /// Whether the machine was quiet enough to believe it: the rounds agree with each other, and with the whole.
-    pub fn is_steady(&self) -> bool {
-        let (low, high) = self.spread;
-        (low..=high).contains(&self.ratio) && high / low < 1.25
-    }
-
     pub fn of(rounds: &[Round]) -> Outcome {
         let quantile_of = |value: &dyn Fn(&Round) -> f64, q: f64| quantile(rounds.iter().map(value).collect(), q);
         let median = |value: &dyn Fn(&Round) -> f64| quantile_of(value, 0.5);
@@ -58,13 +51,12 @@ impl Outcome {
             ratio: ours / theirs,
             spread: (quantile_of(&of_round, 0.25), quantile_of(&of_round, 0.75)),
             cpu_ratio: median(&|round| round.ours.cpu_speed()) / median(&|round| round.theirs.cpu_speed()),
-            rounds: rounds.len(),
         }
     }
 }
 
 /// Linear between neighbours.
-fn quantile(mut values: Vec<f64>, q: f64) -> f64 {
+pub fn quantile(mut values: Vec<f64>, q: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = q * (values.len() - 1) as f64;
     let (low, high) = (values[place.floor() as usize], values[place.ceil() as usize]);

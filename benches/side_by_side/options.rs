@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::support::Kind;
@@ -7,48 +8,88 @@ use crate::support::Kind;
 const HELP: &str = "\
 make bench ARGS='…'
 
-  --quick                       10k and 100k members, short rounds: two minutes, rough
-  --server redis|valkey|all     which servers (default: redis)
+  --quick                       10k and 100k members, short rounds, no instructions: two minutes, rough
+  --large                       10M members too, for the core commands and for growth: 10 GB of memory
+  --server redis|valkey|all     which servers (default: all)
+  --section NAME[,NAME…]        only these: comparisons, growth, memory, latency, instructions
   --only TEXT                   comparisons whose name has this text
-  --members N[,N…]              other numbers of members than 10000,1000000
-  --json                        one JSON object a line instead of a table";
+  --members N[,N…]              other numbers of members than 10000,100000,1000000
+  --add                         keep the results of the last run, except what is measured anew
+  --write DIR                   put tables into DIR/benchmarks.md and charts into DIR/charts/: docs for the project's own;
+                                with --add and --section none, those of the last run";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Section {
+    Comparisons,
+    Growth,
+    Memory,
+    Latency,
+    Instructions,
+}
+
+const SECTIONS: [Section; 5] =
+    [Section::Comparisons, Section::Growth, Section::Memory, Section::Latency, Section::Instructions];
+
+/// The smallest board of the section on growth.
+const SMALLEST: u64 = 1000;
+/// With more members than these the comparisons with the core commands alone fit a usual machine's memory.
+pub const LARGEST_FOR_ALL: u64 = 1_000_000;
 
 /// How long to measure.
 pub struct Effort {
     pub rounds: usize,
     /// What a side of a round takes, about. Short, and many of them: what disturbs one side of a round disturbs the other.
     pub slice: Duration,
+    /// For all of the mixed traffic.
+    pub mixed: Duration,
+    /// How often a command that stops the server is run.
+    pub stops: usize,
 }
 
 pub struct Options {
     pub servers: Vec<Kind>,
     pub sizes: Vec<u64>,
     pub effort: Effort,
-    pub json: bool,
+    pub quick: bool,
+    pub add: bool,
+    pub write: Option<PathBuf>,
+    /// `None`: all of them, but for what a quick run has no time for.
+    sections: Option<Vec<Section>>,
     only: Option<String>,
+}
+
+impl Effort {
+    /// The longest that a warm-up may take.
+    pub fn patience(&self) -> Duration {
+        self.slice * 4 * self.rounds as u32
+    }
 }
 
 impl Options {
     /// The error is what to show instead of measuring.
-    pub fn parse(args: impl Iterator<Item = String>) -> Result<Options, String> {
-        let mut quick = false;
-        let mut sizes = None;
+    pub fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
+        let (mut quick, mut large, mut sizes) = (false, false, None);
         let mut options = Options {
-            servers: vec![Kind::Redis],
-            sizes: vec![10_000, 1_000_000],
-            effort: Effort { rounds: 61, slice: Duration::from_millis(40) },
-            json: false,
+            servers: vec![Kind::Redis, Kind::Valkey],
+            sizes: vec![10_000, 100_000, LARGEST_FOR_ALL],
+            effort: Effort { rounds: 31, slice: Duration::from_millis(15), mixed: Duration::from_secs(10), stops: 3 },
+            quick: false,
+            add: false,
+            write: None,
+            sections: None,
             only: None,
         };
-        let mut args = args;
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} takes a value\n\n{HELP}"));
             match arg.as_str() {
                 // Cargo's own, which it gives to every benchmark.
                 "--bench" => {}
                 "--quick" => quick = true,
-                "--json" => options.json = true,
+                "--large" => large = true,
+                "--add" => options.add = true,
+                "--write" => options.write = Some(value()?.into()),
                 "--only" => options.only = Some(value()?),
+                "--section" => options.sections = Some(sections(&value()?)?),
                 "--server" => {
                     options.servers = match value()?.as_str() {
                         "redis" => vec![Kind::Redis],
@@ -66,16 +107,56 @@ impl Options {
         }
         if quick {
             options.sizes = vec![10_000, 100_000];
-            options.effort = Effort { rounds: 21, slice: Duration::from_millis(15) };
+            options.effort =
+                Effort { rounds: 9, slice: Duration::from_millis(3), mixed: Duration::from_secs(1), stops: 3 };
         }
+        options.quick = quick;
         options.sizes = sizes.unwrap_or(options.sizes);
-        if options.sizes.iter().any(|members| *members < 1000) {
-            return Err("--members takes 1000 or more".into());
+        options.sizes.extend(large.then_some(10_000_000));
+        if options.sizes.iter().any(|members| *members < SMALLEST) {
+            return Err(format!("--members takes {SMALLEST} or more"));
         }
+        options.sizes.sort_unstable();
+        options.sizes.dedup();
         Ok(options)
+    }
+
+    pub fn has(&self, section: Section) -> bool {
+        match &self.sections {
+            Some(sections) => sections.contains(&section),
+            None => self.left_out() != Some(section),
+        }
+    }
+
+    /// What a quick run leaves out unless it is asked for.
+    pub fn left_out(&self) -> Option<Section> {
+        (self.quick && self.sections.is_none()).then_some(Section::Instructions)
     }
 
     pub fn selects(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|text| name.to_lowercase().contains(&text.to_lowercase()))
     }
+
+    /// The boards of the section on growth.
+    pub fn growing_sizes(&self) -> Vec<u64> {
+        let mut sizes = [&[SMALLEST], &self.sizes[..]].concat();
+        sizes.dedup();
+        sizes
+    }
+
+    /// The board of the sections on memory and latency.
+    pub fn large_size(&self) -> u64 {
+        self.sizes.iter().copied().filter(|members| *members <= LARGEST_FOR_ALL).max().unwrap_or(LARGEST_FOR_ALL)
+    }
+}
+
+fn sections(list: &str) -> Result<Vec<Section>, String> {
+    let section = |name: &str| {
+        let found = SECTIONS.into_iter().find(|section| format!("{section:?}").eq_ignore_ascii_case(name));
+        found.ok_or_else(|| format!("--section does not know {name}\n\n{HELP}"))
+    };
+    if list == "none" {
+        return Ok(Vec::new());
+    }
+    list.split(',').map(section).collect()
 }

@@ -1,4 +1,4 @@
-//! Commands with blanks. The words of a template are separated by spaces; a word may end in a blank:
+//! Jobs with blanks: a command, or several with ` ; ` between them. Words are separated by spaces; one may end in a blank:
 //!
 //! | blank | value |
 //! |---|---|
@@ -11,13 +11,14 @@
 //! | `$bits20` | a random integer of 20 bits |
 //! | `$key` | a random one of 100,000 numbers |
 //! | `$slot` | the numbers below 1000, one by one |
-//! | `$number` | the command's number |
-//! | `$now` | Unix milliseconds, one more for each thousand commands |
-//! | `$tick` | Unix milliseconds of tomorrow, one more for each command |
+//! | `$number` | the job's number |
+//! | `$now` | Unix milliseconds, one more for each thousand jobs |
+//! | `$ago` | ten minutes before that |
+//! | `$tick` | Unix milliseconds of tomorrow, one more for each job |
 //! | `@name` | the digest of a script |
 //!
-//! A value depends on the command's number alone, not on the order of the words, so that command 17
-//! of one side asks for the same as command 17 of the other.
+//! A value depends on the job's number alone, not on the order of the words, so that job 17 of one side asks for the same
+//! as job 17 of the other, and so does each command of it.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,6 +28,7 @@ use crate::client::Load;
 const MEMBER: &str = "player:";
 const STRANGERS: u64 = 1_000_000;
 const A_DAY_MS: u64 = 86_400_000;
+const TEN_MINUTES_MS: u64 = 600_000;
 
 /// What blanks are filled from.
 #[derive(Clone)]
@@ -56,6 +58,7 @@ enum Blank {
     Slot,
     Number,
     Now,
+    Ago,
     Tick,
 }
 
@@ -73,6 +76,7 @@ impl Blank {
             "slot" => Blank::Slot,
             "number" => Blank::Number,
             "now" => Blank::Now,
+            "ago" => Blank::Ago,
             "tick" => Blank::Tick,
             _ => panic!("no blank is called ${name}"),
         }
@@ -100,13 +104,14 @@ impl Blank {
             Blank::Slot => number % 1000,
             Blank::Number => number,
             Blank::Now => source.start_ms + number / 1000,
+            Blank::Ago => source.start_ms + number / 1000 - TEN_MINUTES_MS,
             Blank::Tick => source.start_ms + A_DAY_MS + number,
         }
     }
 }
 
 /// Random bits that are a function of their place: xorshift between multiplications (splitmix64).
-fn random(number: u64, stream: u64) -> u64 {
+pub fn random(number: u64, stream: u64) -> u64 {
     let mut x = number.wrapping_add(stream << 40).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -123,34 +128,58 @@ enum Word {
     },
 }
 
-/// A command whose blanks are still to be filled.
+/// A job whose blanks are still to be filled.
 pub struct Template {
-    head: Vec<u8>,
     words: Vec<Word>,
+    /// How many commands it has, and so replies.
+    pub commands: u64,
+}
+
+/// How jobs go over the wire.
+#[derive(Clone, Copy)]
+pub struct Pacing {
+    /// Jobs sent at once.
+    pub batch: u64,
+    /// Batches on their way.
+    pub in_flight: usize,
+}
+
+impl Pacing {
+    pub const ONE_BY_ONE: Pacing = Pacing { batch: 1, in_flight: 1 };
+
+    /// The server has the next batch at hand when it is done with one.
+    pub const fn pipelined(batch: u64) -> Pacing {
+        Pacing { batch, in_flight: 2 }
+    }
 }
 
 impl Template {
     pub fn new(text: &str, source: &Source) -> Template {
-        let mut seen: HashMap<&str, u64> = HashMap::new();
-        let words: Vec<Word> = text
-            .split_whitespace()
-            .map(|word| {
-                if let Some(script) = word.strip_prefix('@') {
-                    return Word::Fixed(bulk(&source.digests[script]));
-                }
-                let Some((prefix, name)) = word.split_once('$') else { return Word::Fixed(bulk(word)) };
-                let blank = Blank::named(name);
-                let count = seen.entry(name).or_default();
-                *count += 1;
-                Word::Filled { prefix: format!("{prefix}{}", blank.prefix()), blank, nth: *count }
-            })
-            .collect();
-        Template { head: format!("*{}\r\n", words.len()).into_bytes(), words }
+        let mut template = Template { words: Vec::new(), commands: 0 };
+        for command in text.split(" ; ") {
+            let count = command.split_whitespace().count();
+            template.words.push(Word::Fixed(format!("*{count}\r\n").into_bytes()));
+            template.commands += 1;
+            let mut seen: HashMap<&str, u64> = HashMap::new();
+            for word in command.split_whitespace() {
+                let word = if let Some(script) = word.strip_prefix('@') {
+                    Word::Fixed(bulk(&source.digests[script]))
+                } else if let Some((prefix, name)) = word.split_once('$') {
+                    let blank = Blank::named(name);
+                    let count = seen.entry(name).or_default();
+                    *count += 1;
+                    Word::Filled { prefix: format!("{prefix}{}", blank.prefix()), blank, nth: *count }
+                } else {
+                    Word::Fixed(bulk(word))
+                };
+                template.words.push(word);
+            }
+        }
+        template
     }
 
-    /// Appends the command with this number.
+    /// Appends the job with this number.
     pub fn write(&self, source: &Source, number: u64, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.head);
         let mut digits = itoa::Buffer::new();
         let mut length = itoa::Buffer::new();
         for word in &self.words {
@@ -168,19 +197,14 @@ impl Template {
         }
     }
 
-    pub fn command(&self, source: &Source, number: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        self.write(source, number, &mut bytes);
-        bytes
-    }
-
-    /// Commands ready to be sent, so many at once.
-    pub fn load(&self, source: &Source, numbers: std::ops::Range<u64>, pipeline: u64) -> Load {
-        let mut load = Load::default();
+    /// Jobs ready to be sent.
+    pub fn load(&self, source: &Source, numbers: std::ops::Range<u64>, pacing: Pacing) -> Load {
+        let mut load = Load::new(numbers.end - numbers.start, pacing.in_flight);
         let mut first = numbers.start;
         while first < numbers.end {
-            let last = numbers.end.min(first + pipeline);
-            load.push(last - first, |bytes| (first..last).for_each(|number| self.write(source, number, bytes)));
+            let last = numbers.end.min(first + pacing.batch);
+            let replies = (last - first) * self.commands;
+            load.push(replies, |bytes| (first..last).for_each(|number| self.write(source, number, bytes)));
             first = last;
         }
         load

@@ -46,7 +46,7 @@ impl<S: Store> Board<S> {
         self.members().saturating_sub(first).min(count)
     }
 
-    /// The rows from a position on. Nothing is visited if one of them cannot be decoded.
+    /// The rows from a position on. Who replies as they come asks `check_rows_decode` first.
     pub fn rows(&self, first: u64, count: u64, kind: Kind, visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
         if self.rows_from(first, count) == 0 {
             return Ok(());
@@ -59,7 +59,6 @@ impl<S: Store> Board<S> {
             });
         }
         let mut counter = self.counter::<Tuple>(first, kind)?;
-        self.check_rows_decode(first, count)?;
         self.elements(first, count, self.direction(), &mut |element, score| {
             let decoded = self.decode(&element, score)?;
             let rank = counter.next(&decoded.values);
@@ -78,16 +77,29 @@ impl<S: Store> Board<S> {
         first: u64,
         end: u64,
         kind: Kind,
+        visit: impl FnMut(u64, &[S::Name]) -> Result<()>,
+    ) -> Result<()> {
+        if self.schema.layout.is_plain() {
+            return self.groups_by(first, end, kind, |_, score| Ok(score), visit);
+        }
+        self.groups_by(first, end, kind, |element, score| Ok(self.decode(element, score)?.values), visit)
+    }
+
+    fn groups_by<V: Clone + PartialEq>(
+        &self,
+        first: u64,
+        end: u64,
+        kind: Kind,
+        values_of: impl Fn(&S::Name, f64) -> Result<V>,
         mut visit: impl FnMut(u64, &[S::Name]) -> Result<()>,
     ) -> Result<()> {
         let count = end.saturating_sub(first);
         if self.rows_from(first, count) == 0 {
             return Ok(());
         }
-        let mut counter = self.counter::<Tuple>(first, kind)?;
-        self.check_rows_decode(first, count)?;
+        let mut counter = self.counter::<V>(first, kind)?;
         let mut names: Vec<S::Name> = Vec::new();
-        let mut last: Option<(u64, Tuple)> = None;
+        let mut rank_of_group = 0;
         let by_name = self.lists_backwards();
         let mut close = |names: &mut Vec<S::Name>, rank: u64| {
             if by_name {
@@ -98,23 +110,22 @@ impl<S: Store> Board<S> {
             result
         };
         self.elements(first, count, self.direction(), &mut |element, score| {
-            let values = self.decode(&element, score)?.values;
+            let values = values_of(&element, score)?;
+            let begins = counter.last.as_ref() != Some(&values);
+            if begins && !names.is_empty() {
+                close(&mut names, rank_of_group)?;
+            }
             let rank = counter.next(&values);
-            match &last {
-                Some((_, group)) if *group == values => {}
-                Some((rank_of_last, _)) => {
-                    close(&mut names, *rank_of_last)?;
-                    last = Some((rank, values));
-                }
-                None => last = Some((rank, values)),
+            if begins {
+                rank_of_group = rank;
             }
             names.push(element);
             Ok(())
         })?;
-        match last {
-            Some((rank, _)) => close(&mut names, rank),
-            None => Ok(()),
+        if names.is_empty() {
+            return Ok(());
         }
+        close(&mut names, rank_of_group)
     }
 
     /// A group is listed by ascending name where ties are shared, and by the tie rule elsewhere.

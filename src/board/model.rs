@@ -185,6 +185,14 @@ impl Store for Model {
         Ok(())
     }
 
+    fn remove_entry_or_foreign(&mut self, part: Part, id: &Id, member: &[u8]) -> Result<()> {
+        match self.companion(part, id)? {
+            Companion::Absent => Ok(()),
+            Companion::Stamped(_) => self.remove_entry(part, member),
+            Companion::Foreign => self.drop_companion(part),
+        }
+    }
+
     fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()> {
         self.remove_field(part, &entry(member))
     }

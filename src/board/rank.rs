@@ -324,7 +324,7 @@ impl<S: Store> Board<S> {
         let layout = &self.schema.layout;
         let integers = self.schema.fields().first().and_then(|field| field.kind.bounds());
         let (value, exclusive) = match (integers, bound) {
-            (None, FieldBound { value, exclusive }) => (Value::Float(value.as_f64()), exclusive),
+            (None, FieldBound { value, exclusive, .. }) => (Value::Float(value.as_f64()), exclusive),
             (Some(bounds), bound) => match bound.nearest_integer(bounds, is_max) {
                 Some(value) => (Value::Integer(value), false),
                 None => return Ok(None),
@@ -340,28 +340,30 @@ impl<S: Store> Board<S> {
 #[derive(Clone, Copy, Debug)]
 pub struct FieldBound {
     pub value: Value,
+    /// What the client wrote, rounded down, and whether it was whole: for integer fields, where a double may be too coarse.
+    pub floor: (i128, bool),
     pub exclusive: bool,
 }
 
 impl FieldBound {
+    pub fn new(value: Value, exclusive: bool) -> FieldBound {
+        let floor = match value {
+            Value::Integer(value) => (i128::from(value), true),
+            // Casts of doubles saturate: infinities and huge values end up beyond any field.
+            Value::Float(value) => (value.floor() as i128, value.fract() == 0.0),
+        };
+        FieldBound { value, floor, exclusive }
+    }
+
     /// The nearest integer that the bound lets in, or `None` if it lets in none of the field's.
     fn nearest_integer(self, (lo, hi): (i64, i64), is_max: bool) -> Option<i64> {
-        let value = match self.value {
-            Value::Integer(value) => i128::from(value),
-            // Casts of doubles saturate: infinities and huge values end up beyond any field.
-            Value::Float(value) if is_max => value.floor() as i128,
-            Value::Float(value) => value.ceil() as i128,
-        };
-        let exact = match self.value {
-            Value::Integer(_) => true,
-            Value::Float(float) => float.fract() == 0.0,
-        };
-        let step = i128::from(self.exclusive && exact);
-        let value = if is_max { value.saturating_sub(step) } else { value.saturating_add(step) };
+        let (floor, whole) = self.floor;
         if is_max {
-            (value >= i128::from(lo)).then(|| value.min(i128::from(hi)) as i64)
+            let highest = floor.saturating_sub(i128::from(whole && self.exclusive));
+            (highest >= i128::from(lo)).then(|| highest.min(i128::from(hi)) as i64)
         } else {
-            (value <= i128::from(hi)).then(|| value.max(i128::from(lo)) as i64)
+            let lowest = floor.saturating_add(i128::from(!whole || self.exclusive));
+            (lowest <= i128::from(hi)).then(|| lowest.max(i128::from(lo)) as i64)
         }
     }
 }

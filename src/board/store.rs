@@ -103,6 +103,8 @@ pub trait Store {
     fn entry(&self, part: Part, member: &[u8]) -> Result<Option<Self::Name>>;
     fn set_entry(&mut self, part: Part, id: &Id, member: &[u8], bytes: &[u8]) -> Result<()>;
     fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()>;
+    /// The same, and a companion that is another board's goes as a whole.
+    fn remove_entry_or_foreign(&mut self, part: Part, id: &Id, member: &[u8]) -> Result<()>;
     /// Removes a field that is no member's.
     fn remove_field(&mut self, part: Part, field: &[u8]) -> Result<()>;
     fn drop_companion(&mut self, part: Part) -> Result<()>;

@@ -98,6 +98,9 @@ impl<S: Store> Board<S> {
                 break;
             }
         }
+        if repair && report.cursor == 0 {
+            self.drop_idle_marker()?;
+        }
         Ok(report)
     }
 

@@ -190,10 +190,9 @@ impl<S: Store> Board<S> {
 
     /// Attributes of a member that a core command removed must not come back with the name.
     fn drop_old_attributes(&mut self, member: &S::Name) -> Result<()> {
-        if self.marker.is_none() {
-            return Ok(());
-        }
-        self.store.remove_entry(Part::Data, member.as_ref())
+        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
+        self.store.remove_entry_or_foreign(Part::Data, &id, member.as_ref())?;
+        self.drop_idle_marker()
     }
 
     /// Whether a place is strictly better, by fields and time, than the member at a position.

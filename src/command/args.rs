@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::board::{FieldBound, Schema, Tuple, Value};
 pub use crate::error::set_once as once;
 use crate::error::{Error, Result, Shown};
-use crate::number::{parse_extended, parse_finite, parse_integer};
+use crate::number::{floor_of_decimal, parse_extended, parse_finite, parse_integer};
 use crate::server::{Arg, Args, Text};
 
 /// The next argument, or the error for too few of them.
@@ -60,7 +60,8 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
     // Integers first: they are exact beyond 2^53.
     let value = parse_integer(text).map(Value::Integer).or_else(|| parse_extended(text).map(Value::Float));
     let takes = "a number, inf or -inf, with ( before it to leave it out";
-    value.map(|value| FieldBound { value, exclusive }).ok_or_else(|| refuse(what, takes, arg))
+    let bound = FieldBound::new(value.ok_or_else(|| refuse(what, takes, arg))?, exclusive);
+    Ok(FieldBound { floor: floor_of_decimal(text).unwrap_or(bound.floor), ..bound })
 }
 
 /// Scores and a member, mostly one such pair.

@@ -92,6 +92,7 @@ fn json_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Rep
 
 fn resp_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Reply) -> Result<()> {
     let mut groups = 0;
+    board.check_rows_decode(first, end.saturating_sub(first))?;
     board.groups(first, end, kind, |rank, elements: &[Text]| {
         if groups == 0 {
             // Not earlier: by now nothing can go wrong any more.

@@ -190,11 +190,12 @@ fn add_several<'a>(
     let before = if options.with_rank { standings(board, &pairs)? } else { Vec::new() };
     let several = pairs.len() > 1 && (options.count_changed || rules.keep.is_some());
     let mut tally = (several || overfull).then(Tally::default);
+    if let Some(tally) = &mut tally {
+        // All of them first: one may push another out before its turn.
+        pairs.iter().try_for_each(|(_, member)| tally.note(board, member))?;
+    }
     let (mut added, mut changed) = (0, 0);
     for (values, member) in &pairs {
-        if let Some(tally) = &mut tally {
-            tally.note(board, member)?;
-        }
         match board.set(member, values, rules)? {
             Outcome::Added => added += 1,
             Outcome::Changed => changed += 1,

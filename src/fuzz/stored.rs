@@ -149,9 +149,10 @@ fn read(board: &mut Board<Model>, name: &Vec<u8>, input: &mut Input) -> Result<(
         }
         board.attribute_map(name)?;
     }
-    let bound = |input: &mut Input| FieldBound {
-        value: if input.bool() { Value::Float(input.score(0.0)) } else { Value::Integer(input.word() as i64) },
-        exclusive: input.bool(),
+    let bound = |input: &mut Input| {
+        let float = input.bool();
+        let value = if float { Value::Float(input.score(0.0)) } else { Value::Integer(input.word() as i64) };
+        FieldBound::new(value, input.bool())
     };
     let (min, max) = (bound(input), bound(input));
     let (start, end) = board.first_field_positions(min, max)?;

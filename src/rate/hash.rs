@@ -124,18 +124,16 @@ fn check_windows<S: Window, H: Fields>(
         push_field_name::<S>(name, *rule);
     }
     let stored = read_windows::<S, H>(request, &fields, hash)?;
-    let newest = stored.windows.iter().flatten().map(Window::newest).max();
-    let at = clock.not_before(newest);
-    let behind = clock.until(at);
-
     let mut tally = Tally::new(request.cost);
     let mut taken: SmallVec<[S; 2]> = SmallVec::new();
     // With a clock of its own a call may come much later on the server's, by which keys expire.
     let mut ends_as_before = request.now.is_none();
     for (rule, state) in request.rules.iter().zip(&stored.windows) {
         let call = Call { rule: *rule, burst: request.burst, cost: request.cost };
+        // Each window by its own newest time: what another window has seen must not let a call through here.
+        let at = clock.not_before(state.as_ref().map(Window::newest));
         let judged = S::judge(*state, &call, at)?;
-        tally.add(seen_from_behind(judged.standing, behind));
+        tally.add(seen_from_behind(judged.standing, clock.until(at)));
         taken.push(judged.taken);
         ends_as_before &= judged.ends_as_before;
     }

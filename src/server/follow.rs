@@ -4,7 +4,7 @@ use std::os::raw::c_int;
 
 use super::context::Ctx;
 use super::hash::Hash;
-use super::journey::Place;
+use super::journey::{Place, SOME_DB};
 use super::key::Access;
 use super::text::Text;
 use super::zset::ZSet;
@@ -19,6 +19,28 @@ const MOST_NAMES_ASIDE: usize = 8;
 pub fn board_id(ctx: Ctx, board: &Text) -> Option<Id> {
     let zset = ZSet::open(ctx, board.clone(), Access::Peek).ok()?;
     Marker::find(&zset).ok()?.map(|marker| marker.id)
+}
+
+/// Looks through the databases for a board of which only its name is known, by the stamp of what it left behind.
+pub fn find_db(ctx: Ctx, from: &Place, to: &mut Place) {
+    if to.db != SOME_DB {
+        return;
+    }
+    let (old, new) = (Text::new(&from.key), Text::new(&to.key));
+    let dbs = (0..).take_while(|db| ctx.select(*db)).filter(|db| *db != from.db);
+    let left_behind = |id| {
+        Part::ALL.iter().any(|part| {
+            ctx.select(from.db);
+            let hash = Hash::open(ctx, *part, &old, Access::Peek);
+            hash.is_ok_and(|hash| matches!(hash.state(&id), Companion::Stamped(_)))
+        })
+    };
+    for db in dbs {
+        if board_id(ctx, &new).is_some_and(left_behind) {
+            to.db = db;
+            return;
+        }
+    }
 }
 
 /// A companion on its way.

@@ -36,9 +36,8 @@ impl<'a> Hash<'a> {
     pub fn open(ctx: Ctx, part: Part, board: &Text<'a>, access: Access) -> Result<Hash<'a>> {
         let name = Text::new(&part.key(board.bytes()).ok_or(Error::NoCompanionName)?);
         let access = if access == Access::Write { Access::Write } else { Access::Peek };
-        if access == Access::Write {
-            settle(ctx);
-        }
+        // Earlier in the transaction the board may have been renamed: its companions are to be where it is.
+        settle(ctx);
         let key = Key::open(ctx, &name, access);
         let exists = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
             KeyType::Empty => false,

@@ -3,6 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::os::raw::c_int;
 
+/// The database of a board that was moved, as long as it is not known.
+pub const SOME_DB: c_int = -1;
+
 /// A key of one of the server's databases.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {

@@ -18,9 +18,9 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent, RedisModuleStrin
 
 use super::context::Ctx;
 use super::filter::Filter;
-use super::follow::{board_id, follow};
+use super::follow::{board_id, find_db, follow};
 use super::hash::Hash;
-use super::journey::{journeys, Event, Fate, Place};
+use super::journey::{journeys, Event, Fate, Place, SOME_DB};
 use super::key::Access;
 use super::propagation;
 use super::text::Text;
@@ -88,6 +88,14 @@ impl Keeper {
 
     fn knows(&self, db: c_int, key: &[u8]) -> bool {
         self.boards.get(&db).is_some_and(|boards| boards.contains(key))
+    }
+
+    /// A place in a database that is not known, if a board came to one with this name and nothing was done about it yet.
+    fn arrived_somewhere(&self, key: &[u8]) -> Option<Place> {
+        self.events.iter().find_map(|event| match event {
+            Event::Renamed(_, to) if to.db == SOME_DB && *to.key == *key => Some(to.clone()),
+            _ => None,
+        })
     }
 
     fn forget(&mut self, place: &Place) {
@@ -179,10 +187,14 @@ fn take_event(event: &[u8], key: &[u8], ctx: Ctx) -> bool {
     let happened = match event {
         b"del" | b"expired" | b"evicted" => known.then(|| Event::Gone(place())),
         b"rename_from" | b"move_from" => {
-            keeper.leaving = known.then(place);
+            keeper.leaving = if known { Some(place()) } else { keeper.arrived_somewhere(key) };
             None
         }
         b"rename_to" | b"move_to" => match keeper.leaving.take() {
+            // Inside a transaction Valkey 9 shows the client's database in place of the one that was moved to.
+            Some(from) if from.db == SOME_DB || event == b"move_to" && from.db == db => {
+                Some(Event::Renamed(from, Place { db: SOME_DB, key: key.into() }))
+            }
             Some(from) => {
                 // It may be renamed again before anything is done about it.
                 keeper.note(place());
@@ -251,7 +263,12 @@ pub fn settle(ctx: Ctx) {
     }
     let db = ctx.db();
     let events = std::mem::take(&mut keeper().events);
-    let journeys = journeys(events);
+    let mut journeys = journeys(events);
+    for (from, fate) in &mut journeys {
+        if let Fate::At(to) = fate {
+            find_db(ctx, from, to);
+        }
+    }
     for (from, fate) in &journeys {
         if *fate == Fate::Overwritten {
             // Even if it has the same id: a copy that came over its original has members of its own.

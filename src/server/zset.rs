@@ -405,6 +405,14 @@ impl<'a> Store for ZSet<'a> {
         ignore_unnamable(self.with_companion(part, |hash| hash.remove_entry(member)).map(drop))
     }
 
+    fn remove_entry_or_foreign(&mut self, part: Part, id: &Id, member: &[u8]) -> Result<()> {
+        ignore_unnamable(self.with_companion(part, |hash| match hash.state(id) {
+            Companion::Absent => {}
+            Companion::Stamped(_) => drop(hash.remove_entry(member)),
+            Companion::Foreign => hash.unlink(),
+        }))
+    }
+
     fn remove_field(&mut self, part: Part, field: &[u8]) -> Result<()> {
         self.with_companion(part, |hash| hash.remove_field(Text::new(field))).map(drop)
     }

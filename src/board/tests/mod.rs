@@ -184,9 +184,9 @@ fn check_groups(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Ki
 
 fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], value: Value) {
     for (exclude_min, exclude_max) in [(false, false), (true, false), (false, true)] {
-        let infinite = |sign: f64| FieldBound { value: Value::Float(sign * f64::INFINITY), exclusive: false };
-        let from = FieldBound { value, exclusive: exclude_min };
-        let to = FieldBound { value, exclusive: exclude_max };
+        let infinite = |sign: f64| FieldBound::new(Value::Float(sign * f64::INFINITY), false);
+        let from = FieldBound::new(value, exclude_min);
+        let to = FieldBound::new(value, exclude_max);
         for (min, max) in [(from, infinite(1.0)), (infinite(-1.0), to), (from, to)] {
             let inside = |member: &&Member| {
                 let low = match min.value {

@@ -111,21 +111,23 @@ impl Model {
     }
 
     pub fn run(&mut self, call: &ModelCall) -> [i64; 6] {
-        let newest = call.rules.iter().filter_map(|rule| self.newest(*rule)).max().unwrap_or(0);
-        let at = newest.max(call.now);
-        let lefts: Vec<_> =
-            call.rules.iter().map(|rule| self.left(*rule, call.burst.unwrap_or(rule.limit), at)).collect();
+        // A clock behind what a window has seen stands still for that window.
+        let newest: Vec<i64> = call.rules.iter().map(|rule| self.newest(*rule).unwrap_or(0)).collect();
+        let ats: Vec<i64> = newest.iter().map(|newest| call.now.max(*newest)).collect();
+        let left = |(rule, at): (&ModelRule, &i64)| self.left(*rule, call.burst.unwrap_or(rule.limit), *at);
+        let lefts: Vec<_> = call.rules.iter().zip(&ats).map(left).collect();
         let denied = lefts.iter().any(|left| call.cost > *left);
         let consumes = !denied && call.cost > 0 && call.mode == Mode::Check;
         if consumes {
-            self.take(call, at);
+            self.take(call, &ats);
         }
         // From here on the state is the one to tell about.
         let waits: Vec<_> = call
             .rules
             .iter()
             .zip(&lefts)
-            .map(|(rule, left)| {
+            .zip(&newest)
+            .map(|((rule, left), newest)| {
                 let capacity = call.burst.unwrap_or(rule.limit);
                 if call.cost <= *left {
                     0
@@ -133,7 +135,7 @@ impl Model {
                     i64::MAX
                 } else {
                     let passes = |at| self.left(*rule, capacity, at) >= call.cost;
-                    first_micro(call.now, newest, passes)
+                    first_micro(call.now, *newest, passes)
                 }
             })
             .collect();
@@ -144,7 +146,8 @@ impl Model {
         };
         let rule = call.rules[chosen];
         let capacity = call.burst.unwrap_or(rule.limit);
-        let newest = newest.max(if consumes { at } else { 0 });
+        let at = ats[chosen];
+        let newest = newest[chosen].max(if consumes { at } else { 0 });
         let as_new = |at| self.left(rule, capacity, at) == capacity;
         let reset = if as_new(at) { 0 } else { first_milli(call.now, newest, as_new) };
         [
@@ -157,10 +160,11 @@ impl Model {
         ]
     }
 
-    fn take(&mut self, call: &ModelCall, at: i64) {
+    fn take(&mut self, call: &ModelCall, ats: &[i64]) {
         let longest = call.rules.iter().map(|rule| rule.window()).max().unwrap();
-        let places: BTreeMap<_, _> = call.rules.iter().map(|rule| (self.place(*rule), rule.limit)).collect();
-        for (place, limit) in places {
+        let place = |(rule, at): (&ModelRule, &i64)| (self.place(*rule), (rule.limit, *at));
+        let places: BTreeMap<_, _> = call.rules.iter().zip(ats).map(place).collect();
+        for (place, (limit, at)) in places {
             let history = self.taken.entry(place).or_default();
             history.push(Taken { at, cost: call.cost, limit });
             if self.algorithm == "SLIDING" {

@@ -1,7 +1,7 @@
 //! Rate limits beside what people write today.
 
+use super::{Against, Comparison, Count, Key, Script, Sizes};
 use crate::checks::{both_denied, both_pass, denied, passes, verdict};
-use crate::comparison::{Comparison, Count, Key, Scale, Script};
 
 /// A thousand logs that are full.
 const FULL: Key = Key { create: None, fill: "RATE.CHECK full:$slot 100 1d", count: Count::Exactly(100_000) };
@@ -33,42 +33,51 @@ return count <= tonumber(ARGV[1]) and 1 or 0",
 /// What they have in common: random ones of 100,000 keys.
 const LIMITS: Comparison = Comparison {
     name: "",
-    target: None,
-    scale: Scale::Fixed,
+    against: Against::Today,
+    aim: None,
+    aimed_at: None,
+    sizes: Sizes::Only(&[100_000]),
     needs: &[],
     ours: "",
     theirs: "",
     pipeline: 200,
+    reads_only: false,
     replies: verdict,
     state: None,
 };
 
+const LOG_LENGTH: Comparison = Comparison { against: Against::Ourselves, aim: Some(0.667), ..LIMITS };
+
 pub const COMPARISONS: &[Comparison] = &[
     Comparison {
-        name: "RATE.CHECK SLIDING / Lua with a sorted set",
-        target: Some(3.0),
-        ours: "RATE.CHECK sliding:$key 100 10m SLIDING",
-        theirs: "EVALSHA @sliding 1 sliding:theirs:$key $now 600000 100 $number",
-        ..LIMITS
-    },
-    Comparison {
-        name: "RATE.CHECK FIXED / Lua INCR, PEXPIRE",
-        target: Some(2.0),
-        ours: "RATE.CHECK fixed:$key 100 10m FIXED",
-        theirs: "EVALSHA @fixed 1 fixed:theirs:$key 100 600000",
-        ..LIMITS
-    },
-    Comparison {
         name: "RATE.CHECK GCRA / INCR",
-        target: Some(0.5),
+        against: Against::Core,
+        aim: Some(0.5),
         ours: "RATE.CHECK gcra:$key 100 10m GCRA",
         theirs: "INCR counter:$key",
         replies: passes,
         ..LIMITS
     },
     Comparison {
+        name: "RATE.CHECK FIXED / INCR",
+        against: Against::Core,
+        ours: "RATE.CHECK fixed:incr:$key 100 10m FIXED",
+        theirs: "INCR counter:fixed:$key",
+        replies: passes,
+        ..LIMITS
+    },
+    Comparison {
+        name: "RATE.CHECK COUNTER / INCR",
+        against: Against::Core,
+        ours: "RATE.CHECK counter:ours:$key 100 10m COUNTER",
+        theirs: "INCR counter:counter:$key",
+        replies: passes,
+        ..LIMITS
+    },
+    Comparison {
         name: "RATE.CHECK SLIDING, denied / GET",
-        target: Some(0.8),
+        against: Against::Core,
+        aim: Some(0.8),
         needs: &[&FULL, &STRINGS],
         ours: "RATE.CHECK full:$slot 100 1d",
         theirs: "GET string:$slot",
@@ -76,21 +85,49 @@ pub const COMPARISONS: &[Comparison] = &[
         ..LIMITS
     },
     Comparison {
+        name: "RATE.CHECK SLIDING / Lua with a sorted set",
+        aim: Some(3.0),
+        ours: "RATE.CHECK sliding:$key 100 10m SLIDING",
+        theirs: "EVALSHA @sliding 1 sliding:theirs:$key $now 600000 100 $number",
+        ..LIMITS
+    },
+    Comparison {
+        // It records denied calls too, since no command of a pipeline sees the count before it.
+        name: "RATE.CHECK SLIDING / ZREMRANGEBYSCORE, ZCARD, ZADD, PEXPIRE in a pipeline",
+        ours: "RATE.CHECK sliding:too:$key 100 10m SLIDING",
+        theirs:
+            "ZREMRANGEBYSCORE log:$key 0 $ago ; ZCARD log:$key ; ZADD log:$key $now $number ; PEXPIRE log:$key 600000",
+        replies: passes,
+        ..LIMITS
+    },
+    Comparison {
+        name: "RATE.CHECK FIXED / Lua INCR, PEXPIRE",
+        aim: Some(2.0),
+        ours: "RATE.CHECK fixed:$key 100 10m FIXED",
+        theirs: "EVALSHA @fixed 1 fixed:theirs:$key 100 600000",
+        ..LIMITS
+    },
+    Comparison {
+        name: "RATE.CHECK FIXED / INCR, PEXPIRE NX in a pipeline",
+        ours: "RATE.CHECK fixed:too:$key 100 10m FIXED",
+        theirs: "INCR window:$key ; PEXPIRE window:$key 600000 NX",
+        replies: passes,
+        ..LIMITS
+    },
+    Comparison {
         name: "RATE.CHECK SLIDING, passing, log of 10000 / of 100",
-        target: Some(0.667),
         needs: &[&LONG, &SHORT],
         ours: "RATE.CHECK long 10000 10000ms NOW $tick",
         theirs: "RATE.CHECK short 100 100ms NOW $tick",
         replies: both_pass,
-        ..LIMITS
+        ..LOG_LENGTH
     },
     Comparison {
         name: "RATE.CHECK SLIDING, denied, log of 10000 / of 100",
-        target: Some(0.667),
         needs: &[&LONG_FULL, &FULL],
         ours: "RATE.CHECK longfull 10000 1d",
         theirs: "RATE.CHECK full:0 100 1d",
         replies: both_denied,
-        ..LIMITS
+        ..LOG_LENGTH
     },
 ];

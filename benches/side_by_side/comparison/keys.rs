@@ -1,0 +1,51 @@
+//! Boards and sorted sets that more than one measurement uses.
+
+use super::{Count, Key};
+
+/// A sorted set without a schema, twice: one for each side.
+pub const OURS: Key = Key { create: None, fill: "ZADD ours $score $each", count: Count::Members };
+pub const THEIRS: Key = Key { create: None, fill: "ZADD theirs $score $each", count: Count::Members };
+
+/// A sorted set that may differ from these: what other boards are compared with.
+pub const SORTED: Key = Key { create: None, fill: "ZADD sorted $score $each", count: Count::Members };
+
+/// A thousand scores: large groups of equals.
+pub const THOUSAND: Key = Key { create: None, fill: "ZADD thousand $tied $each", count: Count::Members };
+
+/// The same as [`OURS`] with a schema.
+pub const SCHEMA: Key =
+    Key { create: Some("RANK.CREATE schema DESC"), fill: "RANK.ADD schema $score $each", count: Count::Members };
+
+pub const PACKED: Key = Key {
+    create: Some("RANK.CREATE packed FIELD a DIGITS 7 FIELD b DIGITS 6"),
+    fill: "RANK.ADD packed $bits20 $tied $each",
+    count: Count::Members,
+};
+pub const PACKED63: Key = Key {
+    create: Some("RANK.CREATE packed63 FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 20"),
+    fill: "RANK.ADD packed63 $bits20 $bits20 $bits20 $each",
+    count: Count::Members,
+};
+pub const SPILLED: Key = Key {
+    create: Some("RANK.CREATE spilled FIELD a INT FIELD b INT FIELD c INT"),
+    fill: "RANK.ADD spilled $score $score $score $each",
+    count: Count::Members,
+};
+/// A thousand values of the first field: large groups that only the spilled bytes tell apart.
+pub const TIED: Key = Key {
+    create: Some("RANK.CREATE tied FIELD a INT FIELD b INT FIELD c INT"),
+    fill: "RANK.ADD tied $tied $score $score $each",
+    count: Count::Members,
+};
+/// What a script keeps instead of a spilled board: the same sorted set, the same hash.
+pub const BY_HAND: Key = Key {
+    create: None,
+    fill: "EVALSHA @add_tuple 2 hand hand:members $score $score $score $each",
+    count: Count::Members,
+};
+/// What is simpler, and does not order ties: the first score in a sorted set, the others in a hash.
+pub const SIMPLE: Key = Key {
+    create: None,
+    fill: "ZADD simple $score $each ; HSET simple:more $each 123456789,$score",
+    count: Count::Members,
+};

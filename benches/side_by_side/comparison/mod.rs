@@ -1,0 +1,100 @@
+//! What a comparison is: data, for the tables beside this file.
+
+mod core;
+pub mod keys;
+mod limits;
+mod three_keys;
+mod today;
+
+use crate::checks::Same;
+
+/// The same job done in two ways. Jobs are templates: see `template`.
+pub struct Comparison {
+    pub name: &'static str,
+    pub against: Against,
+    /// The least ratio of our speed to theirs; `None` where it is only good to know.
+    pub aim: Option<f64>,
+    /// The number of members that the aim was set for; `None` if it was for any.
+    pub aimed_at: Option<u64>,
+    pub sizes: Sizes,
+    pub needs: &'static [&'static Key],
+    pub ours: &'static str,
+    pub theirs: &'static str,
+    /// Jobs sent at once, where they are not sent one by one.
+    pub pipeline: u64,
+    /// Whether each side runs as many jobs as fit its time, since nothing is written: else both run the same, so that
+    /// their keys stay equal.
+    pub reads_only: bool,
+    /// Whether a reply of ours means what one of theirs does, for the same number. The replies of a job with several
+    /// commands are an array.
+    pub replies: Same,
+    /// Two reads that must agree before and after.
+    pub state: Option<State>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Against {
+    /// The server's own command for the same.
+    Core,
+    /// What people write today: a cached script, or a pipeline.
+    Today,
+    /// A ranking in three keys, by scripts: what some write today.
+    ThreeKeys,
+    /// Another board or log of ours: what a choice costs.
+    Ourselves,
+}
+
+#[derive(Clone, Copy)]
+pub enum Sizes {
+    /// At each number of members that is measured.
+    All,
+    /// At these, since the number is part of the comparison.
+    Only(&'static [u64]),
+}
+
+pub struct State {
+    pub ours: &'static str,
+    pub theirs: &'static str,
+    pub same: Same,
+}
+
+/// A key, or a family of keys, and how it is filled.
+pub struct Key {
+    pub create: Option<&'static str>,
+    /// Run with the numbers from 0 on.
+    pub fill: &'static str,
+    pub count: Count,
+}
+
+#[derive(Clone, Copy)]
+pub enum Count {
+    Members,
+    Exactly(u64),
+}
+
+/// A cached script: what people write today, at its best.
+pub struct Script {
+    pub name: &'static str,
+    pub text: &'static str,
+}
+
+impl Comparison {
+    pub fn is_aimed_at(&self, members: u64) -> bool {
+        self.aimed_at.is_none_or(|aimed| aimed == members)
+    }
+
+    pub fn is_at(&self, members: u64) -> bool {
+        match self.sizes {
+            Sizes::All => true,
+            Sizes::Only(sizes) => sizes.contains(&members),
+        }
+    }
+}
+
+pub fn all() -> impl Iterator<Item = &'static Comparison> {
+    [core::COMPARISONS, today::COMPARISONS, three_keys::COMPARISONS, limits::COMPARISONS].into_iter().flatten()
+}
+
+pub fn scripts() -> impl Iterator<Item = &'static Script> {
+    [today::SCRIPTS, three_keys::SCRIPTS, limits::SCRIPTS].into_iter().flatten()
+}

@@ -1,0 +1,101 @@
+//! Bytes a member for each layout, beside a plain sorted set and beside a sorted set with a hash.
+//!
+//! They are a difference of `used_memory`, less the buffers of clients: all that the server allocated, companions
+//! and rounding up included, which `MEMORY USAGE` of a key would leave out.
+
+use crate::comparison::keys::{PACKED, PACKED63, SCHEMA, SIMPLE, SPILLED, THEIRS};
+use crate::comparison::{Count, Key};
+use crate::console::Console;
+use crate::results::Memory;
+use crate::session::Session;
+use crate::support::reply;
+
+pub struct Layout {
+    pub name: &'static str,
+    key: Key,
+    /// What it may take at most, as a multiple of the sorted set's bytes.
+    pub aim: Option<f64>,
+    /// Without the module.
+    pub is_core: bool,
+}
+
+const BOARD: Layout = Layout { name: "", key: THEIRS, aim: None, is_core: false };
+const CORE: Layout = Layout { is_core: true, ..BOARD };
+
+/// The two that others are compared with.
+pub const SORTED_SET: &str = "sorted set (ZADD)";
+pub const WITH_HASH: &str = "sorted set + hash of two more scores";
+
+pub const LAYOUTS: &[Layout] = &[
+    Layout { name: SORTED_SET, ..CORE },
+    Layout { name: "plain, with a schema", key: SCHEMA, ..BOARD },
+    Layout { name: "packed, DIGITS 7 and 6", key: PACKED, ..BOARD },
+    Layout {
+        name: "packed, BITS 21, TIES FIRST S",
+        key: Key {
+            create: Some("RANK.CREATE first FIELD a BITS 21 TIES FIRST S"),
+            fill: "RANK.ADD first $bits20 $each",
+            count: Count::Members,
+        },
+        ..BOARD
+    },
+    Layout { name: "packed63, three BITS 20", key: PACKED63, aim: Some(1.05), ..BOARD },
+    Layout { name: WITH_HASH, key: SIMPLE, ..CORE },
+    Layout {
+        name: "sorted set of packed members + hash",
+        key: Key {
+            create: None,
+            fill: "ZADD hand $score 0123456789abcdef$each ; HSET hand:members $each 0123456789abcdef$each",
+            count: Count::Members,
+        },
+        ..CORE
+    },
+    Layout {
+        name: "spilled, FLOAT, TIES FIRST",
+        key: Key {
+            create: Some("RANK.CREATE timed FIELD a FLOAT TIES FIRST"),
+            fill: "RANK.ADD timed $score $each",
+            count: Count::Members,
+        },
+        ..BOARD
+    },
+    Layout { name: "spilled, three INT", key: SPILLED, ..BOARD },
+    Layout {
+        name: "spilled, three INT, TIES FIRST",
+        key: Key {
+            create: Some("RANK.CREATE most FIELD a INT FIELD b INT FIELD c INT TIES FIRST"),
+            fill: "RANK.ADD most $score $score $score $each",
+            count: Count::Members,
+        },
+        ..BOARD
+    },
+    Layout {
+        name: "plain, with one attribute of 9 digits",
+        key: Key {
+            create: None,
+            fill: "RANK.ADD data $score $each ; RANK.SETDATA data $each note $score",
+            count: Count::Members,
+        },
+        ..BOARD
+    },
+];
+
+pub fn steps(members: u64) -> u64 {
+    LAYOUTS.iter().map(|layout| Session::steps_to_fill(&[&layout.key], members)).sum()
+}
+
+pub fn weigh(session: &mut Session, layout: &'static Layout, console: &Console) -> Memory {
+    assert_eq!(reply(&mut session.con, "FLUSHALL SYNC"), "+OK");
+    let used = |session: &Session| {
+        let field = |name| session.info(name).parse::<f64>().expect("a number of bytes");
+        field("used_memory") - field("mem_clients_normal")
+    };
+    let before = used(session);
+    session.fill(&[&layout.key], console);
+    Memory {
+        server: session.name.clone(),
+        layout: layout.name.into(),
+        members: session.members(),
+        bytes_a_member: (used(session) - before) / session.members() as f64,
+    }
+}
