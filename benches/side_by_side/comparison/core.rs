@@ -4,6 +4,8 @@ use super::keys::{OURS, PACKED, PACKED63, SCHEMA, SORTED, SPILLED, THEIRS, THOUS
 use super::{Against, Comparison, Sizes, State};
 use crate::checks::{both_answer, equal, groups, rows};
 
+pub const MILLION: u64 = 1_000_000;
+
 const SAME_TOP: Option<State> =
     Some(State { ours: "RANK.TOPN ours 1000", theirs: "ZREVRANGE theirs 0 999 WITHSCORES", same: rows });
 
@@ -12,7 +14,7 @@ pub const PLAIN: Comparison = Comparison {
     name: "",
     against: Against::Core,
     aim: None,
-    aimed_at: None,
+    aimed_at: &[10_000, MILLION],
     sizes: Sizes::All,
     needs: &[&OURS, &THEIRS],
     ours: "",
@@ -23,14 +25,22 @@ pub const PLAIN: Comparison = Comparison {
     state: SAME_TOP,
 };
 
-const OTHER_BOARD: Comparison = Comparison { theirs: "ZADD sorted $score $member", state: None, ..PLAIN };
+const OTHER_BOARD: Comparison =
+    Comparison { aimed_at: &[MILLION], theirs: "ZADD sorted $score $member", state: None, ..PLAIN };
 
-const WHOLE_BOARD: Comparison =
-    Comparison { sizes: Sizes::Only(&[100_000]), pipeline: 1, reads_only: true, replies: groups, ..PLAIN };
+const WHOLE_BOARD: Comparison = Comparison {
+    aimed_at: &[],
+    sizes: Sizes::Only(&[100_000]),
+    pipeline: 1,
+    reads_only: true,
+    replies: groups,
+    ..PLAIN
+};
 
 /// What another layout costs.
 const GET_PLAIN: Comparison = Comparison {
     against: Against::Ourselves,
+    aimed_at: &[MILLION],
     theirs: "RANK.GET ours $member",
     reads_only: true,
     replies: both_answer,

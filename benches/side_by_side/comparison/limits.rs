@@ -35,7 +35,7 @@ const LIMITS: Comparison = Comparison {
     name: "",
     against: Against::Today,
     aim: None,
-    aimed_at: None,
+    aimed_at: &[],
     sizes: Sizes::Only(&[100_000]),
     needs: &[],
     ours: "",

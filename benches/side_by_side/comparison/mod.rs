@@ -14,8 +14,8 @@ pub struct Comparison {
     pub against: Against,
     /// The least ratio of our speed to theirs; `None` where it is only good to know.
     pub aim: Option<f64>,
-    /// The number of members that the aim was set for; `None` if it was for any.
-    pub aimed_at: Option<u64>,
+    /// The numbers of members that the aim was set for; none if it was for any.
+    pub aimed_at: &'static [u64],
     pub sizes: Sizes,
     pub needs: &'static [&'static Key],
     pub ours: &'static str,
@@ -80,7 +80,7 @@ pub struct Script {
 
 impl Comparison {
     pub fn is_aimed_at(&self, members: u64) -> bool {
-        self.aimed_at.is_none_or(|aimed| aimed == members)
+        self.aimed_at.is_empty() || self.aimed_at.contains(&members)
     }
 
     pub fn is_at(&self, members: u64) -> bool {

@@ -87,7 +87,7 @@ const SAME_DISTINCT: Option<State> = Some(State {
 /// A board, and the same in three keys.
 const THREE: Comparison = Comparison {
     against: Against::ThreeKeys,
-    aimed_at: Some(100_000),
+    aimed_at: &[100_000],
     sizes: Sizes::Only(&[10_000, 100_000]),
     state: None,
     ..PLAIN

@@ -3,7 +3,7 @@
 //! A pipeline is not the same job: other commands may run in between, and no command sees the answer of one before it.
 //! It goes without `MULTI`, which would only slow it down.
 
-use super::core::PLAIN;
+use super::core::{MILLION, PLAIN};
 use super::keys::{BY_HAND, PACKED, PACKED63, SIMPLE, SPILLED, THEIRS};
 use super::{Against, Comparison, Count, Key, Script, Sizes, State};
 use crate::checks::{both_answer, both_rank, rank_and_score, rows, standing};
@@ -97,10 +97,10 @@ const RANK: Comparison = Comparison {
 const INCR: Comparison = Comparison { aim: Some(2.0), ours: "RANK.INCR ours WITHRANK $delta $member", ..TODAY };
 
 const SEVERAL_SCORES: Comparison =
-    Comparison { ours: "RANK.ADD spilled $score $score $score $member", state: None, ..TODAY };
+    Comparison { aimed_at: &[MILLION], ours: "RANK.ADD spilled $score $score $score $member", state: None, ..TODAY };
 
 /// A script, or a pipeline, counts what it adds and removes at once: replies differ, boards do not.
-const STREAM: Comparison = Comparison { sizes: Sizes::Only(&[100_000]), replies: both_answer, ..TODAY };
+const STREAM: Comparison = Comparison { aimed_at: &[], sizes: Sizes::Only(&[100_000]), replies: both_answer, ..TODAY };
 
 pub const COMPARISONS: &[Comparison] = &[
     Comparison {
@@ -120,13 +120,23 @@ pub const COMPARISONS: &[Comparison] = &[
         ..RANK
     },
     Comparison {
+        // Half of the answer, by the core itself: as near as anything that looks up a rank can come.
+        name: "for scale: the core's ZREVRANK alone / Lua ZSCORE, ZCOUNT",
+        aim: None,
+        ours: "ZREVRANK ours $member",
+        replies: both_answer,
+        ..RANK
+    },
+    Comparison {
         name: "packed: RANK.GET / Lua ZSCORE, ZCOUNT",
+        aimed_at: &[MILLION],
         needs: &[&PACKED, &THEIRS],
         ours: "RANK.GET packed $member",
         ..RANK
     },
     Comparison {
         name: "packed63: RANK.GET / Lua ZSCORE, ZCOUNT",
+        aimed_at: &[MILLION],
         needs: &[&PACKED63, &THEIRS],
         ours: "RANK.GET packed63 $member",
         ..RANK
