@@ -33,10 +33,29 @@ pub fn parse_integer(text: &[u8]) -> Option<i64> {
     Some(value)
 }
 
+/// A few digits and nothing else.
+fn short_integer(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || text.len() > 9 {
+        return None;
+    }
+    let mut value: u32 = 0;
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+    }
+    Some(value)
+}
+
 /// A finite double in decimal or exponent notation, never -0.
 pub fn parse_finite(text: &[u8]) -> Option<f64> {
     // Short integers are most of what arrives, and need no general parser.
-    if text.len() <= 15 {
+    if let Some(integer) = short_integer(text) {
+        return Some(integer as f64);
+    }
+    if text.len() <= DIGITS_THAT_FIT {
         if let Some(integer) = parse_integer(text) {
             return Some(integer as f64);
         }

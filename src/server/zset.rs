@@ -23,6 +23,9 @@ enum Change<'a> {
     Remove(Text<'a>),
 }
 
+/// Those that were asked for.
+type Companions<'a> = [Option<Hash<'a>>; Part::ALL.len()];
+
 pub struct ZSet<'a> {
     ctx: Ctx,
     name: Text<'a>,
@@ -33,7 +36,7 @@ pub struct ZSet<'a> {
     changes: SmallVec<[Change<'a>; 2]>,
     put_event: &'static CStr,
     /// Boxed, because most commands move the handle about and need none.
-    companions: [RefCell<Option<Box<Hash<'a>>>>; Part::ALL.len()],
+    companions: RefCell<Option<Box<Companions<'a>>>>,
 }
 
 impl<'a> ZSet<'a> {
@@ -47,7 +50,7 @@ impl<'a> ZSet<'a> {
             present,
             changes: SmallVec::new(),
             put_event: c"zadd",
-            companions: Default::default(),
+            companions: RefCell::new(None),
         })
     }
 
@@ -89,12 +92,12 @@ impl<'a> ZSet<'a> {
     }
 
     fn with_companion<T>(&self, part: Part, act: impl FnOnce(&mut Hash<'a>) -> T) -> Result<T> {
-        let Some(cell) = self.companions.get(part as usize) else { return Err(Error::Internal) };
-        let mut cell = cell.borrow_mut();
-        if let Some(hash) = cell.as_mut() {
-            return Ok(act(hash));
+        let mut companions = self.companions.borrow_mut();
+        let place = companions.get_or_insert_default().get_mut(part as usize).ok_or(Error::Internal)?;
+        match place {
+            Some(hash) => Ok(act(hash)),
+            None => Ok(act(place.insert(Hash::open(self.ctx, part, &self.name, self.access)?))),
         }
-        Ok(act(cell.insert(Box::new(Hash::open(self.ctx, part, &self.name, self.access)?))))
     }
 
     /// The key of a companion that exists and is this board's.
@@ -110,10 +113,14 @@ impl<'a> ZSet<'a> {
     }
 
     /// Propagates and announces what was changed: the one place where writes become known.
+    #[inline]
     fn commit(&mut self) {
-        if self.changes.is_empty() {
-            return;
+        if !self.changes.is_empty() {
+            self.commit_changes();
         }
+    }
+
+    fn commit_changes(&mut self) {
         if !self.ctx.changed_unheard() {
             self.propagate();
         }
@@ -455,11 +462,8 @@ impl Drop for ZSet<'_> {
     /// Also when a handler panics: what was done is propagated, so that replicas and AOF never differ.
     fn drop(&mut self) {
         self.commit();
-        let attributes_changed = self
-            .companions
-            .get(Part::Data as usize)
-            .is_some_and(|cell| cell.borrow().as_ref().is_some_and(|hash| hash.changed()));
-        if attributes_changed {
+        let Some(companions) = self.companions.get_mut() else { return };
+        if let Some(true) = companions.get(Part::Data as usize).map(|data| data.as_ref().is_some_and(Hash::changed)) {
             // Attributes are part of the board: who watches it watches them.
             self.ctx.signal_modified(&self.name);
         }
