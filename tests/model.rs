@@ -305,4 +305,36 @@ on_every_server! {
             }
         }
     }
+
+    /// Beyond the size at which ranks are counted in another way where that is quicker.
+    fn ranks_on_a_large_board_agree_with_a_naive_count(server: Server) {
+        const MEMBERS: usize = 60_000;
+        let mut con = server.connect();
+        let mut dice = Dice::new(60);
+        expect(&mut con, "RANK.CREATE packed FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 20", "+OK");
+        let scores: Vec<f64> = (0..MEMBERS).map(|_| dice.roll(40_000) as f64 / 4.0 - 2_000.0).collect();
+        let tuples: Vec<[usize; 3]> =
+            (0..MEMBERS).map(|_| [dice.roll(40), dice.roll(1 << 20), dice.roll(2)]).collect();
+        for first in (0..MEMBERS).step_by(1000) {
+            let (mut plain, mut packed) = (String::new(), String::new());
+            for i in first..first + 1000 {
+                let [a, b, c] = tuples[i];
+                plain += &format!(" {} m{i}", scores[i]);
+                packed += &format!(" {a} {b} {c} m{i}");
+            }
+            expect(&mut con, &format!("RANK.ADD plain{plain}"), "1000");
+            expect(&mut con, &format!("RANK.ADD packed{packed}"), "1000");
+        }
+        for _ in 0..200 {
+            let i = dice.roll(MEMBERS);
+            let better = scores.iter().filter(|score| **score > scores[i]).count();
+            expect(&mut con, &format!("RANK.GET plain m{i}"), &format!("[{}, \"m{i}\", \"{}\"]", better + 1, scores[i]));
+            expect(&mut con, &format!("RANK.FORSCORE plain {}", scores[i]), &format!("{}", better + 1));
+            let above = scores.iter().filter(|score| **score >= scores[i]).count();
+            expect(&mut con, &format!("RANK.COUNT plain {} inf", scores[i]), &format!("{above}"));
+            expect(&mut con, &format!("RANK.COUNT plain ({} inf", scores[i]), &format!("{better}"));
+            let ([a, b, c], better) = (tuples[i], tuples.iter().filter(|tuple| **tuple > tuples[i]).count());
+            expect(&mut con, &format!("RANK.GET packed m{i}"), &format!("[{}, \"m{i}\", {a}, {b}, {c}]", better + 1));
+        }
+    }
 }

@@ -9,6 +9,7 @@ use redis_module::raw::{self, RedisModuleCallReply, RedisModuleString};
 use super::context::Ctx;
 use super::text::Text;
 use crate::error::{Error, Result};
+use crate::number::FloatText;
 
 pub struct CallReply {
     raw: *mut RedisModuleCallReply,
@@ -126,6 +127,25 @@ impl Ctx {
             api!(RedisModule_Call)(self.raw(), c"ZRANK".as_ptr(), c"ss".as_ptr(), key.raw(), element.raw())
         })?;
         Ok((kind == raw::REDISMODULE_REPLY_INTEGER).then(|| reply.count()))
+    }
+
+    /// How many elements have a score below (`inclusive`: or at) this one.
+    pub fn zcount_below(self, key: &Text, score: f64, inclusive: bool) -> Result<u64> {
+        let mut number = FloatText::new();
+        let bound = [if inclusive { "" } else { "(" }, number.print(score)].concat();
+        // SAFETY: strings and buffer are alive during the call.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                c"ZCOUNT".as_ptr(),
+                c"scb".as_ptr(),
+                key.raw(),
+                c"-inf".as_ptr(),
+                bound.as_ptr(),
+                bound.len(),
+            )
+        })?;
+        Ok(reply.count())
     }
 
     /// How many of the keys exist. In a cluster an error while their slot is moving and one of them is not here.

@@ -6,6 +6,7 @@ mod api;
 pub mod absent;
 mod call;
 mod context;
+mod family;
 mod filter;
 mod follow;
 mod hash;

@@ -8,6 +8,7 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleInfoCtx, RedisModuleStr
 use redis_module::Context;
 
 use super::context::{Call, Ctx};
+use super::family;
 use super::info::set_command_info;
 use super::keeper;
 use super::names;
@@ -76,6 +77,7 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
     let ctx = unsafe { Ctx::new(context.get_raw()) };
     set_module_options(ctx);
     register_info(ctx);
+    family::start(ctx);
     commands.iter().all(|command| create(ctx, command)) && keeper::start(ctx) && propagation::start(ctx)
 }
 

@@ -8,6 +8,7 @@ use redis_module::raw;
 use smallvec::SmallVec;
 
 use super::context::{Ctx, EventClass};
+use super::family::climbs_for_ranks;
 use super::hash::Hash;
 pub use super::key::Access;
 use super::key::{Key, KeyType};
@@ -22,6 +23,9 @@ enum Change<'a> {
     Put(f64, Text<'a>),
     Remove(Text<'a>),
 }
+
+/// So many elements do not fit a processor's cache.
+const LARGE: u64 = 50_000;
 
 /// Those that were asked for.
 type Companions<'a> = [Option<Hash<'a>>; Part::ALL.len()];
@@ -80,6 +84,11 @@ impl<'a> ZSet<'a> {
 
     pub(super) fn key_name(&self) -> &Text<'a> {
         &self.name
+    }
+
+    /// Whether a ZCOUNT, for all its work, is quicker than a ZRANK.
+    fn is_better_counted(&self) -> bool {
+        climbs_for_ranks() && self.card() > LARGE
     }
 
     /// The event that a changed score is announced by, `zadd` unless said otherwise.
@@ -203,6 +212,9 @@ impl<'a> Store for ZSet<'a> {
 
     /// By the element at the edge and its ZRANK: a ZCOUNT would parse two bounds and walk the skiplist four times.
     fn count_below(&self, score: f64, inclusive: bool) -> Result<u64> {
+        if self.is_better_counted() {
+            return self.ctx.zcount_below(&self.name, score, inclusive);
+        }
         let (range, direction) = if inclusive {
             ((f64::NEG_INFINITY, score), Direction::Down)
         } else {
@@ -219,7 +231,7 @@ impl<'a> Store for ZSet<'a> {
     }
 
     fn count_below_own(&self, own: &Text<'a>, score: f64, inclusive: bool) -> Result<u64> {
-        if self.count_at(score, 2) > 1 {
+        if self.is_better_counted() || self.count_at(score, 2) > 1 {
             return self.count_below(score, inclusive);
         }
         // Nobody else has the score: no need to make a string of the element at the edge.

@@ -1,0 +1,25 @@
+//! Which family of servers this is: asked for speed alone, never for what a command does.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::context::Ctx;
+
+static VALKEY: AtomicBool = AtomicBool::new(false);
+
+pub fn start(ctx: Ctx) {
+    // SAFETY: context and names are alive; what the server made is freed once.
+    unsafe {
+        let info = api!(RedisModule_GetServerInfo)(ctx.raw(), c"server".as_ptr());
+        if !info.is_null() {
+            let version = api!(RedisModule_ServerInfoGetFieldC)(info, c"valkey_version".as_ptr());
+            VALKEY.store(!version.is_null(), Relaxed);
+            api!(RedisModule_FreeServerInfo)(ctx.raw(), info);
+        }
+    }
+}
+
+/// Valkey finds a rank by climbing up from the element, a way that no look for its neighbours has gone before: on a large
+/// board every step of it waits for memory.
+pub fn climbs_for_ranks() -> bool {
+    VALKEY.load(Relaxed)
+}
