@@ -27,7 +27,7 @@ impl AddOptions {
     fn parse(args: &mut Args) -> Result<AddOptions> {
         let (mut only, mut update) = (None, None);
         let (mut keep, mut changed, mut with_rank, mut at) = (None, None, None, None);
-        while begins_with_letter(args) {
+        while begins_with_word(args) {
             if args.next_if("NX") {
                 one_of(&mut only, Only::New, "NX")?;
             } else if args.next_if("XX") {
@@ -68,8 +68,12 @@ impl AddOptions {
 }
 
 /// Scores begin with a digit, a sign or a dot, options do not: `inf` is the one word to be tried in vain.
-fn begins_with_letter(args: &Args) -> bool {
-    args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic))
+fn is_word(arg: &[u8]) -> bool {
+    arg.first().is_some_and(u8::is_ascii_alphabetic)
+}
+
+fn begins_with_word(args: &Args) -> bool {
+    args.peek().is_some_and(|arg| is_word(arg.bytes()))
 }
 
 fn unix_time(args: &mut Args) -> Result<i64> {
@@ -89,14 +93,15 @@ fn clock(call: &Call, schema: &Schema, at: Option<i64>) -> i64 {
 pub fn add(call: &Call) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    if begins_with_letter(&args) {
+    let first = args.peek().map_or(&[][..], Arg::bytes);
+    if is_word(first) {
         let options = AddOptions::parse(&mut args)?;
         return add_to(call, &mut open(call, key, Access::Write)?, &options, args);
     }
     let mut store = ZSet::open(call.ctx, key, Access::Write)?;
     let marker = Marker::find(&store)?;
     if marker.is_none() {
-        if let Some((score, member)) = lone_pair(args.clone()) {
+        if let Some((score, member)) = lone_pair(first, &args) {
             // No schema, no options: a ZADD, and nothing in between.
             let added = store.put(&member, score, Only::Any) == Put::Added;
             Reply::new(call.ctx).count(u64::from(added));
@@ -106,12 +111,12 @@ pub fn add(call: &Call) -> Result<()> {
     add_to(call, &mut Board::marked(store, marker), &AddOptions::default(), args)
 }
 
-/// A finite score and a member, the commonest of all arguments.
-fn lone_pair<'a>(mut args: Args<'a>) -> Option<(f64, Text<'a>)> {
+/// A finite score, the first argument's bytes, and a member: the commonest of all arguments.
+fn lone_pair<'a>(first: &[u8], args: &Args<'a>) -> Option<(f64, Text<'a>)> {
     if args.len() != 2 {
         return None;
     }
-    Some((parse_finite(args.next()?.bytes())?, args.next()?.text()))
+    Some((parse_finite(first)?, args.clone().nth(1)?.text()))
 }
 
 pub fn multiset(call: &Call) -> Result<()> {
@@ -296,7 +301,7 @@ pub fn incr(call: &Call) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let (mut with_rank, mut at) = (None, None);
-    while begins_with_letter(&args) {
+    while begins_with_word(&args) {
         if args.next_if("WITHRANK") {
             once(&mut with_rank, (), "WITHRANK")?;
         } else if args.next_if("AT") {
@@ -308,8 +313,10 @@ pub fn incr(call: &Call) -> Result<()> {
     let mut store = ZSet::open(call.ctx, key, Access::Write)?;
     store.announce_as(c"zincr");
     let marker = Marker::find(&store)?;
-    if let (None, None, Some((delta, member))) = (&marker, with_rank, lone_pair(args.clone())) {
-        if let Some(sum) = increment_bare(&mut store, delta, &member) {
+    if marker.is_none() && with_rank.is_none() {
+        let first = args.peek().map_or(&[][..], Arg::bytes);
+        let sum = lone_pair(first, &args).and_then(|(delta, member)| increment_bare(&mut store, delta, &member));
+        if let Some(sum) = sum {
             Reply::new(call.ctx).float(sum);
             return Ok(());
         }

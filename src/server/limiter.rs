@@ -245,7 +245,6 @@ impl LogKey<'_> {
             };
             start(self.key.raw(), min, f64::INFINITY, without_min, 0);
             let element = Text::take(api!(RedisModule_ZsetRangeCurrentElement)(self.key.raw(), &mut score));
-            api!(RedisModule_ZsetRangeStop)(self.key.raw());
             element
         };
         element.map(|element| Entry::decode(score, element.bytes())).transpose()

@@ -1,6 +1,6 @@
 //! A sorted set as a board's store: low-level calls on a key that is opened once, and what they changed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 use std::os::raw::c_int;
 
@@ -37,6 +37,8 @@ pub struct ZSet<'a> {
     key: Option<Key>,
     /// The key holds a sorted set.
     present: bool,
+    /// How many elements there are, until they change.
+    card: Cell<Option<u64>>,
     changes: SmallVec<[Change<'a>; 2]>,
     put_event: &'static CStr,
     /// Boxed, because most commands move the handle about and need none.
@@ -52,6 +54,7 @@ impl<'a> ZSet<'a> {
             access,
             key,
             present,
+            card: Cell::new(None),
             changes: SmallVec::new(),
             put_event: c"zadd",
             companions: RefCell::new(None),
@@ -69,6 +72,7 @@ impl<'a> ZSet<'a> {
     }
 
     fn reopen(&mut self) -> Result<()> {
+        self.card.set(None);
         (self.key, self.present) = (None, false);
         (self.key, self.present) = ZSet::open_key(self.ctx, &self.name, self.access)?;
         Ok(())
@@ -184,6 +188,8 @@ impl<'a> ZSet<'a> {
     }
 }
 
+/// Iterators over scores are not stopped where they are not gone on with: they hold nothing, and the server forgets one when
+/// the next is started or the key closed.
 impl<'a> Store for ZSet<'a> {
     type Name = Text<'a>;
 
@@ -192,7 +198,11 @@ impl<'a> Store for ZSet<'a> {
     }
 
     fn card(&self) -> u64 {
-        self.key().map_or(0, Key::len)
+        self.card.get().unwrap_or_else(|| {
+            let card = self.key().map_or(0, Key::len);
+            self.card.set(Some(card));
+            card
+        })
     }
 
     fn score(&self, element: &Text<'a>) -> Option<f64> {
@@ -275,7 +285,6 @@ impl<'a> Store for ZSet<'a> {
                 api!(RedisModule_ZsetRangeNext)(key.raw());
                 count += 1;
             }
-            api!(RedisModule_ZsetRangeStop)(key.raw());
         }
         count
     }
@@ -285,9 +294,7 @@ impl<'a> Store for ZSet<'a> {
         // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
         unsafe {
             api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), low, high, 1, 1);
-            let ended = api!(RedisModule_ZsetRangeEndReached)(key.raw()) != 0;
-            api!(RedisModule_ZsetRangeStop)(key.raw());
-            !ended
+            api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0
         }
     }
 
@@ -303,7 +310,6 @@ impl<'a> Store for ZSet<'a> {
                 api!(RedisModule_ZsetRangeNext)(key.raw());
             }
             let more = ended(key.raw()) == 0;
-            api!(RedisModule_ZsetRangeStop)(key.raw());
             lowest.map(|(element, _)| (element, more))
         }
     }
@@ -351,6 +357,7 @@ impl<'a> Store for ZSet<'a> {
             return Put::Nothing;
         };
         self.present = true;
+        self.card.set(None);
         self.changes.push(Change::Put(score, element.clone()));
         put
     }
@@ -365,6 +372,7 @@ impl<'a> Store for ZSet<'a> {
         }
         // The server deletes a key with its last element.
         self.present = key.kind() == KeyType::SortedSet;
+        self.card.set(None);
         self.changes.push(Change::Remove(element.clone()));
         true
     }

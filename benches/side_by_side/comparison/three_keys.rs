@@ -9,7 +9,7 @@
 
 use super::core::PLAIN;
 use super::{Against, Comparison, Count, Key, Script, Sizes, State};
-use crate::checks::{json_groups, json_query};
+use crate::checks::{json_groups, json_query, rank_and_score};
 
 /// With a thousand scores lists are long, with distinct ones there are many of them.
 const TIED: Key = Key { create: None, fill: "RANK.ADD three:tied $tied $each", count: Count::Members };
@@ -59,6 +59,16 @@ for _, better in ipairs(redis.call('ZREVRANGE', KEYS[2], 0, -1)) do
   local users = cjson.decode(redis.call('HGET', KEYS[3], better))
   if better == score then return cjson.encode({rank = rank, users = users}) end
   rank = rank + #users
+end",
+    },
+    Script {
+        name: "three_rank",
+        text: "local score = redis.call('HGET', KEYS[1], ARGV[1])
+if not score then return false end
+local rank = 1
+for _, better in ipairs(redis.call('ZREVRANGE', KEYS[2], 0, -1)) do
+  if better == score then return {rank, score} end
+  rank = rank + #cjson.decode(redis.call('HGET', KEYS[3], better))
 end",
     },
     Script {
@@ -115,6 +125,24 @@ pub const COMPARISONS: &[Comparison] = &[
         theirs: "EVALSHA @three_query 3 distinct:users distinct:scores distinct:lists $member",
         reads_only: true,
         replies: json_query,
+        ..DISTINCT_BOARD
+    },
+    Comparison {
+        name: "1000 scores: a user's rank without its equals, RANK.GET",
+        aim: Some(ONE_RANK),
+        ours: "RANK.GET three:tied $member",
+        theirs: "EVALSHA @three_rank 3 tied:users tied:scores tied:lists $member",
+        reads_only: true,
+        replies: rank_and_score,
+        ..TIED_BOARD
+    },
+    Comparison {
+        name: "distinct scores: a user's rank without its equals, RANK.GET",
+        aim: Some(ONE_RANK),
+        ours: "RANK.GET three:distinct $member",
+        theirs: "EVALSHA @three_rank 3 distinct:users distinct:scores distinct:lists $member",
+        reads_only: true,
+        replies: rank_and_score,
         ..DISTINCT_BOARD
     },
     Comparison {
