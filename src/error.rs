@@ -73,6 +73,12 @@ pub enum Error {
     HasSchema,
     OtherSchema(String),
     OnlyPlain,
+    AdoptWaits {
+        most: u64,
+    },
+    AdoptMeetsWriters {
+        attempts: u32,
+    },
     InfiniteScores,
     ReservedMember,
     KeepTwice(u64),
@@ -138,6 +144,14 @@ impl fmt::Display for Error {
             OtherSchema(schema) => write!(f, "ERR the board already has another schema: {schema}"),
             OnlyPlain => f.write_str(
                 "ERR the sorted set has members: without ADOPT it takes one FLOAT field with TIES SHARED only",
+            ),
+            AdoptWaits { most } => write!(
+                f,
+                "ERR ADOPT takes more than {most} members in steps, for which no transaction or script waits: send it alone"
+            ),
+            AdoptMeetsWriters { attempts } => write!(
+                f,
+                "ERR ADOPT looked at the members {attempts} times, and somebody wrote to the board each time: stop them first"
             ),
             InfiniteScores => f.write_str("ERR the sorted set has infinite scores: a board with a schema takes finite ones"),
             ReservedMember => f.write_str("ERR a member at -inf takes a name that does not start like a board's marker"),

@@ -4,13 +4,15 @@ use std::os::raw::c_int;
 use std::time::Duration;
 
 use crate::board::{Board, Id, Rules, Schema};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::server::{Access, Call, Ctx, Job, Progress, Stopwatch, Text, Watch, ZSet};
 
 /// What one step may take.
 const MOST_TIME: Duration = Duration::from_millis(2);
-/// A board that somebody keeps writing to is looked at as a whole after so many attempts.
-const MOST_ATTEMPTS: u32 = 4;
+/// So many members are looked at in far less than 10 ms: at once, where steps lead to nothing.
+const MOST_AT_ONCE: u64 = 20_000;
+/// Attempts to look at a board that somebody keeps writing to, before that.
+const MOST_ATTEMPTS: u32 = 10;
 
 struct Adoption {
     db: c_int,
@@ -26,11 +28,11 @@ struct Adoption {
 }
 
 /// Goes on with an adoption in steps, if the client may wait for it: whether it does.
-pub fn adopt_in_steps(call: &Call, key: &Text, rules: &Rules, id: Id) -> bool {
-    if !call.ctx.may_wait() {
-        return false;
-    }
-    let Some(watch) = Watch::begin(call.ctx, key) else { return false };
+pub fn adopt_in_steps(call: &Call, key: &Text, members: u64, rules: &Rules, id: Id) -> Result<bool> {
+    let watch = if call.ctx.may_wait() { Watch::begin(call.ctx, key) } else { None };
+    let Some(watch) = watch else {
+        return if members > MOST_AT_ONCE { Err(Error::AdoptWaits { most: MOST_AT_ONCE }) } else { Ok(false) };
+    };
     call.in_steps(Box::new(Adoption {
         db: call.ctx.db(),
         // The argument does not live as long.
@@ -42,7 +44,7 @@ pub fn adopt_in_steps(call: &Call, key: &Text, rules: &Rules, id: Id) -> bool {
         next: 0,
         members: 0,
     }));
-    true
+    Ok(true)
 }
 
 impl Job for Adoption {
@@ -61,8 +63,12 @@ impl Job for Adoption {
             self.attempt += 1;
             (self.next, self.members) = (0, board.members());
         }
+        let at_once = self.attempt > MOST_ATTEMPTS;
+        if at_once && self.members > MOST_AT_ONCE {
+            return Err(Error::AdoptMeetsWriters { attempts: MOST_ATTEMPTS });
+        }
         let stopwatch = Stopwatch::start();
-        let late = || self.attempt <= MOST_ATTEMPTS && stopwatch.elapsed() > MOST_TIME;
+        let late = || !at_once && stopwatch.elapsed() > MOST_TIME;
         match board.check_decodes(&self.schema, self.next, late)? {
             Some(next) => {
                 self.next = next;

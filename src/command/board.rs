@@ -28,8 +28,11 @@ pub fn create(call: &Call) -> Result<()> {
     };
     let mut board = open(call, key.clone(), Access::Write)?;
     let id = call.ctx.random_id();
-    if adopt && board.adopts_in_steps(&Schema::new(rules.clone())) && adopt_in_steps(call, &key, &rules, id) {
-        return Ok(());
+    if adopt && board.adopts_in_steps(&Schema::new(rules.clone())) {
+        let members = board.members();
+        if adopt_in_steps(call, &key, members, &rules, id)? {
+            return Ok(());
+        }
     }
     board.create(rules, adopt, id)?;
     Reply::new(call.ctx).ok();
