@@ -121,7 +121,7 @@ fn check_windows<S: Window, H: Fields>(
     // Names are written where they will stay, and once: moving small texts about costs more than making them.
     let mut fields = SmallVec::from_elem((Text::new(), Text::new()), request.rules.len());
     for (rule, (name, _)) in request.rules.iter().zip(&mut fields) {
-        push_field_name::<S>(name, *rule);
+        push_field_name::<S>(name, rule);
     }
     let stored = read_windows::<S, H>(request, &fields, hash)?;
     let mut tally = Tally::new(request.cost);
@@ -129,7 +129,7 @@ fn check_windows<S: Window, H: Fields>(
     // With a clock of its own a call may come much later on the server's, by which keys expire.
     let mut ends_as_before = request.now.is_none();
     for (rule, state) in request.rules.iter().zip(&stored.windows) {
-        let call = Call { rule: *rule, burst: request.burst, cost: request.cost };
+        let call = Call { rule, burst: request.burst, cost: request.cost };
         // Each window by its own newest time: what another window has seen must not let a call through here.
         let at = clock.not_before(state.as_ref().map(Window::newest));
         let judged = S::judge(*state, &call, at)?;
@@ -165,7 +165,7 @@ fn read_windows<S: Window, H: Fields>(
     let mut windows: SmallVec<[Option<S>; 2]> = SmallVec::new();
     for (rule, (name, _)) in request.rules.iter().zip(fields) {
         windows.push(hash.read(name, |value| {
-            S::parse(value, *rule).ok_or_else(|| RateError::Field { name: Shown::new(name), value: Shown::new(value) })
+            S::parse(value, rule).ok_or_else(|| RateError::Field { name: Shown::new(name), value: Shown::new(value) })
         })?);
     }
     if windows.iter().any(Option::is_none) && algorithm_of(hash)? != S::ALGORITHM {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::clock::MAX_MICROS;
 use super::error::RateError;
-use super::rule::{parse_limit, parse_number, Rule};
+use super::rule::{parse_limit, parse_number, Rule, Rules};
 use crate::error::Shown;
 
 const MAX_COST: u64 = i64::MAX as u64;
@@ -23,7 +23,7 @@ pub enum Algorithm {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    pub(super) rules: SmallVec<[Rule; 2]>,
+    pub(super) rules: Rules,
     pub(super) algorithm: Algorithm,
     pub(super) burst: Option<u64>,
     pub(super) cost: u64,
@@ -59,25 +59,32 @@ impl Request {
     }
 }
 
-fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<SmallVec<[Rule; 2]>, RateError> {
-    let mut rules = SmallVec::new();
-    while let Some(word) = words.next_if(|word| Keyword::of(word).is_none()) {
-        // After a rule, what does not even begin like a number is a misspelt option rather than a bad limit.
-        if !rules.is_empty() && !begins_like_a_number(word) {
-            return Err(RateError::UnknownOption { got: Shown::new(word) });
-        }
-        rules.push(match split_at_slash(word) {
-            Some((limit, window)) => Rule::parse(limit, (!window.is_empty()).then_some(window))?,
-            None => Rule::parse(word, words.next_if(|next| could_be_a_window(next)))?,
-        });
-    }
-    if rules.is_empty() {
-        return Err(RateError::NoRule);
+fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<Rules, RateError> {
+    let mut rules = Rules::new(next_rule(words, |_| true)?.ok_or(RateError::NoRule)?);
+    // After a rule, what does not even begin like a number is a misspelt option rather than a bad limit.
+    while let Some(rule) = next_rule(words, begins_like_a_number)? {
+        rules.push(rule);
     }
     match repeated_window(&rules) {
         Some(window_ms) => Err(RateError::WindowTwice { window_ms }),
         None => Ok(rules),
     }
+}
+
+/// `None` at the end or before an option.
+fn next_rule<'a>(
+    words: &mut Peekable<impl Iterator<Item = &'a [u8]>>,
+    may_begin: impl Fn(&[u8]) -> bool,
+) -> Result<Option<Rule>, RateError> {
+    let Some(word) = words.next_if(|word| Keyword::of(word).is_none()) else { return Ok(None) };
+    if !may_begin(word) {
+        return Err(RateError::UnknownOption { got: Shown::new(word) });
+    }
+    let rule = match split_at_slash(word) {
+        Some((limit, window)) => Rule::parse(limit, (!window.is_empty()).then_some(window)),
+        None => Rule::parse(word, words.next_if(|next| could_be_a_window(next))),
+    };
+    rule.map(Some)
 }
 
 fn begins_like_a_number(word: &[u8]) -> bool {
@@ -96,7 +103,7 @@ fn split_at_slash(word: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// By sorting: nothing bounds the number of rules but the size of a command.
-fn repeated_window(rules: &[Rule]) -> Option<u64> {
+fn repeated_window(rules: &Rules) -> Option<u64> {
     if rules.len() < 2 {
         return None;
     }

@@ -1,5 +1,7 @@
 //! One rule: so many units in such a window.
 
+use std::iter;
+
 use super::error::RateError;
 use super::text::client_integer;
 use crate::error::Shown;
@@ -51,6 +53,36 @@ impl Rule {
 
     pub(super) fn window_before(self, micros: i64) -> i64 {
         micros.saturating_sub_unsigned(self.window_micros())
+    }
+}
+
+/// The rules of a call, of which there is at least one. That one has a place of its own: few calls bring more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rules {
+    first: Rule,
+    more: Vec<Rule>,
+}
+
+impl Rules {
+    pub(super) fn new(first: Rule) -> Rules {
+        Rules { first, more: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, rule: Rule) {
+        self.more.push(rule);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.more.len().saturating_add(1)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Rule> + '_ {
+        iter::once(self.first).chain(self.more.iter().copied())
+    }
+
+    pub(super) fn longest_window(&self) -> Rule {
+        let longer = |a: Rule, b: &Rule| if b.window_ms > a.window_ms { *b } else { a };
+        self.more.iter().fold(self.first, longer)
     }
 }
 

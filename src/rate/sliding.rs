@@ -37,7 +37,7 @@ pub fn check_log<L: Log>(
     };
     let at = clock.not_before(ends.map(|ends| ends.newest.micros));
     let mut tally = Tally::new(request.cost);
-    for rule in &request.rules {
+    for rule in request.rules.iter() {
         let first = match (log.as_deref_mut(), ends) {
             (Some(log), Some(ends)) => ends.first_after(log, rule.window_before(at))?,
             _ => None,
@@ -45,9 +45,9 @@ pub fn check_log<L: Log>(
         tally.add(match (log.as_deref_mut(), ends, first) {
             (Some(log), Some(ends), Some(first)) => {
                 let span = Span { first, newest: ends.newest };
-                span.standing(log, *rule, request.cost, clock, at)?
+                span.standing(log, rule, request.cost, clock, at)?
             }
-            _ => untouched(*rule, request.cost, clock, at)?,
+            _ => untouched(rule, request.cost, clock, at)?,
         });
     }
     let (verdict, consumes) = tally.verdict(mode).ok_or(RateError::NoRule)?;
@@ -162,7 +162,7 @@ fn append(request: &Request, clock: Clock, ends: Option<Ends>, at: i64) -> Resul
     if entry.total.checked_add(entry.cost).is_none() {
         return Err(overflow);
     }
-    let longest = request.rules.iter().max_by_key(|rule| rule.window_ms()).ok_or(RateError::NoRule)?;
+    let longest = request.rules.longest_window();
     let stale = longest.window_before(at);
     Ok(Append {
         micros: at,

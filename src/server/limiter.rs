@@ -66,6 +66,7 @@ impl<'a> Limiter<'a> {
     pub fn append(&mut self, append: &Append) {
         self.heard = !self.ctx.changed_unheard();
         let Some(key) = &self.key else { return };
+        let is_new = key.kind() == KeyType::Empty;
         let element = Text::new(&append.element);
         // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the element.
         unsafe { api!(RedisModule_ZsetAdd)(key.raw(), append.micros as f64, element.raw(), ptr::null_mut()) };
@@ -75,7 +76,7 @@ impl<'a> Limiter<'a> {
         if let Some(through) = append.drop_through {
             self.drop_through(through);
         }
-        self.expire_no_earlier(append.expire_at_ms);
+        self.expire(append.expire_at_ms, is_new);
     }
 
     fn drop_through(&mut self, micros: i64) {
@@ -102,6 +103,7 @@ impl<'a> Limiter<'a> {
     pub fn write(&mut self, write: &HashWrite) {
         self.heard = !self.ctx.changed_unheard();
         let Some(key) = &self.key else { return };
+        let is_new = write.replace || key.kind() == KeyType::Empty;
         if write.replace {
             self.unlink(key);
         }
@@ -122,7 +124,7 @@ impl<'a> Limiter<'a> {
         self.signal();
         self.announce(EventClass::Hash, c"hset");
         if let Some(at_ms) = write.expire_at_ms {
-            self.expire_no_earlier(at_ms);
+            self.expire(at_ms, is_new);
         }
     }
 
@@ -149,13 +151,13 @@ impl<'a> Limiter<'a> {
         self.announce(EventClass::Generic, c"del");
     }
 
-    /// A later expiry stays: another window set it.
-    fn expire_no_earlier(&self, at_ms: i64) {
+    /// A later expiry that the key has stays: another window set it.
+    fn expire(&self, at_ms: i64, is_new: bool) {
         let Some(key) = &self.key else { return };
         // SAFETY: the key is open for writing, and not empty; `l` takes a long long.
         unsafe {
             // Negative for none.
-            if api!(RedisModule_GetAbsExpire)(key.raw()) >= at_ms {
+            if !is_new && api!(RedisModule_GetAbsExpire)(key.raw()) >= at_ms {
                 return;
             }
             api!(RedisModule_SetAbsExpire)(key.raw(), at_ms);

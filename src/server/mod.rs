@@ -5,6 +5,7 @@ mod api;
 #[cfg(any(test, fuzzing))]
 pub mod absent;
 mod call;
+mod changes;
 mod context;
 mod family;
 mod filter;

@@ -5,9 +5,9 @@ use std::ffi::CStr;
 use std::os::raw::c_int;
 
 use redis_module::raw;
-use smallvec::SmallVec;
 
-use super::context::{Ctx, EventClass};
+use super::changes::Changes;
+use super::context::Ctx;
 use super::family::climbs_for_ranks;
 use super::hash::Hash;
 pub use super::key::Access;
@@ -16,13 +16,7 @@ use super::text::Text;
 use super::walk::current;
 use crate::board::{Companion, Direction, Entry, Id, Only, Part, Put, Store};
 use crate::error::{Error, Result};
-use crate::number::FloatText;
 use crate::stats;
-
-enum Change<'a> {
-    Put(f64, Text<'a>),
-    Remove(Text<'a>),
-}
 
 /// So many elements do not fit a processor's cache.
 const LARGE: u64 = 50_000;
@@ -39,8 +33,7 @@ pub struct ZSet<'a> {
     present: bool,
     /// How many elements there are, until they change.
     card: Cell<Option<u64>>,
-    changes: SmallVec<[Change<'a>; 2]>,
-    put_event: &'static CStr,
+    changes: Changes<'a>,
     /// Boxed, because most commands move the handle about and need none.
     companions: RefCell<Option<Box<Companions<'a>>>>,
 }
@@ -55,8 +48,7 @@ impl<'a> ZSet<'a> {
             key,
             present,
             card: Cell::new(None),
-            changes: SmallVec::new(),
-            put_event: c"zadd",
+            changes: Changes::none(),
             companions: RefCell::new(None),
         })
     }
@@ -97,7 +89,7 @@ impl<'a> ZSet<'a> {
 
     /// The event that a changed score is announced by, `zadd` unless said otherwise.
     pub fn announce_as(&mut self, event: &'static CStr) {
-        self.put_event = event;
+        self.changes.announce_as(event);
     }
 
     pub(super) fn key(&self) -> Option<&Key> {
@@ -125,66 +117,11 @@ impl<'a> ZSet<'a> {
         }
     }
 
-    /// Propagates and announces what was changed: the one place where writes become known.
     #[inline]
     fn commit(&mut self) {
         if !self.changes.is_empty() {
-            self.commit_changes();
+            self.changes.commit(self.ctx, &self.name, self.present);
         }
-    }
-
-    fn commit_changes(&mut self) {
-        if !self.ctx.changed_unheard() {
-            self.propagate();
-        }
-        let put = self.changes.iter().any(|change| matches!(change, Change::Put(..)));
-        let removed = self.changes.iter().any(|change| matches!(change, Change::Remove(_)));
-        self.changes.clear();
-        stats::WRITES.add(1);
-        self.ctx.signal_modified(&self.name);
-        if put {
-            self.ctx.notify(EventClass::SortedSet, self.put_event, &self.name);
-        }
-        if removed {
-            self.ctx.notify(EventClass::SortedSet, c"zrem", &self.name);
-        }
-        if !self.exists() {
-            self.ctx.notify(EventClass::Generic, c"del", &self.name);
-        }
-    }
-
-    /// Runs of one kind as one command.
-    fn propagate(&self) {
-        let mut number = FloatText::new();
-        let mut rest = self.changes.as_slice();
-        while let Some(first) = rest.first() {
-            let same = |change: &&Change| std::mem::discriminant(*change) == std::mem::discriminant(first);
-            let (changes, others) = rest.split_at(rest.iter().take_while(same).count());
-            match changes {
-                [Change::Put(score, element)] => self.ctx.replicate_zadd(&self.name, number.print(*score), element),
-                _ => self.replicate_run(changes, &mut number),
-            }
-            rest = others;
-        }
-    }
-
-    /// Several changes of one kind as one command.
-    fn replicate_run(&self, changes: &[Change], number: &mut FloatText) {
-        let mut scores = Vec::new();
-        let mut args = vec![self.name.raw()];
-        let mut command = c"ZREM";
-        for change in changes {
-            match change {
-                Change::Put(score, element) => {
-                    let score = Text::new(number.print(*score).as_bytes());
-                    args.extend([score.raw(), element.raw()]);
-                    scores.push(score);
-                    command = c"ZADD";
-                }
-                Change::Remove(element) => args.push(element.raw()),
-            }
-        }
-        self.ctx.replicate(command, &mut args);
     }
 }
 
@@ -358,7 +295,7 @@ impl<'a> Store for ZSet<'a> {
         };
         self.present = true;
         self.card.set(None);
-        self.changes.push(Change::Put(score, element.clone()));
+        self.changes.put(element, score);
         put
     }
 
@@ -373,7 +310,7 @@ impl<'a> Store for ZSet<'a> {
         // The server deletes a key with its last element.
         self.present = key.kind() == KeyType::SortedSet;
         self.card.set(None);
-        self.changes.push(Change::Remove(element.clone()));
+        self.changes.remove(element);
         true
     }
 
