@@ -194,21 +194,25 @@ on_every_server! {
         for (repair, expected) in [(true, [0, all, 0, all]), (false, CLEAN)] {
             let process = server.info("process_id");
             let mut times = Vec::new();
+            let mut looked_at: i64 = 0;
             let found = verify_by(&mut con, b"b", repair, |con, args| {
                 let before = processor_time(&process);
                 let report = cmdv(con, args);
                 times.push(processor_time(&process).saturating_sub(before));
+                if let Ok(Value::Int(checked)) = report.as_ref().map(|report| field(report, "checked")) {
+                    looked_at = looked_at.max(checked);
+                }
                 report
             });
             assert_eq!(found, expected);
-            assert!(times.len() >= members / 550, "{members} members in {} steps", times.len());
-            // Not the time on the wall: the machine that runs the tests is busy with other tests. Now and then something
-            // else of the server's own falls into a step.
+            // A thousand elements and entries together, and what shares a place of the server's table with the last.
+            assert!((1..=1100).contains(&looked_at) && times.len() >= members / 550, "{} steps, up to {looked_at}", times.len());
+            // Not the time on the wall: the machine that runs the tests is busy with other tests. And not the longest: a
+            // virtual machine takes it for processor time when its host holds it up. (`make bench` tells the longest.)
             times.sort_unstable();
-            let (typical, longest) = (times[times.len() / 2], times[times.len() - 1]);
-            println!("{members} members, repair {repair}: {} steps, {typical:?} each, the longest {longest:?}", times.len());
-            let long = times.iter().filter(|time| **time > Duration::from_millis(10)).count();
-            assert!(long <= times.len() / 1000, "{long} of {} steps took more than 10 ms", times.len());
+            let (typical, most) = (times[times.len() / 2], times[times.len() * 95 / 100]);
+            println!("{members} members, repair {repair}: {} steps, {typical:?} each, most within {most:?}, the longest {:?}", times.len(), times[times.len() - 1]);
+            assert!(typical < Duration::from_millis(5) && most < Duration::from_millis(10), "{typical:?} each, most within {most:?}");
         }
         script(&mut con, "RANK.ADD b 1 1 new => 1\n RANK.SCORE b m177777 => [177777, 177777]");
     }

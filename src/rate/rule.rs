@@ -1,10 +1,11 @@
 //! One rule: so many units in such a window.
 
 use std::iter;
+use std::ops::RangeInclusive;
 
 use super::error::RateError;
-use super::text::client_integer;
 use crate::error::Shown;
+use crate::number::parse_integer;
 
 pub(super) const MAX_LIMIT: u64 = 1_000_000_000;
 const MAX_WINDOW_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
@@ -92,7 +93,7 @@ pub(super) fn parse_limit(argument: &'static str, text: &[u8]) -> Result<u64, Ra
 }
 
 pub(super) fn parse_number(argument: &'static str, text: &[u8], least: u64, most: u64) -> Result<u64, RateError> {
-    client_integer(text, least..=most).ok_or_else(|| RateError::Number { argument, least, most, got: Shown::new(text) })
+    integer_within(text, least..=most).ok_or_else(|| RateError::Number { argument, least, most, got: Shown::new(text) })
 }
 
 fn window_millis(text: &[u8]) -> Option<u64> {
@@ -100,5 +101,9 @@ fn window_millis(text: &[u8]) -> Option<u64> {
         .iter()
         .find_map(|(unit, millis)| Some((text.strip_suffix(*unit)?, *millis)))
         .unwrap_or((text, MILLIS_WITHOUT_UNIT));
-    Some(client_integer(number, 1..=MAX_WINDOW_MS / millis)?.saturating_mul(millis))
+    Some(integer_within(number, 1..=MAX_WINDOW_MS / millis)?.saturating_mul(millis))
+}
+
+fn integer_within(text: &[u8], range: RangeInclusive<u64>) -> Option<u64> {
+    u64::try_from(parse_integer(text)?).ok().filter(|value| range.contains(value))
 }

@@ -1,4 +1,4 @@
-//! Numbers as limiters store them and as clients send them, and client bytes made fit for an error message.
+//! Numbers as limiters store them.
 
 use crate::error::Shown;
 use std::fmt;
@@ -166,14 +166,4 @@ pub(super) fn stored_long_number(text: &[u8]) -> Option<u128> {
     let (high, low) = text.split_at_checked(text.len().checked_sub(LOW_DIGITS)?)?;
     let high = u128::from(digits(high)?);
     high.checked_mul(LOW_BASE)?.checked_add(u128::from(digits(low)?))
-}
-
-/// A client's integer: an optional sign and digits, leading zeros are fine.
-pub(super) fn client_integer(text: &[u8], range: RangeInclusive<u64>) -> Option<u64> {
-    let value = match text.split_first() {
-        Some((b'+', rest)) => digits(rest)?,
-        Some((b'-', rest)) => digits(rest).filter(|value| *value == 0)?,
-        _ => digits(text)?,
-    };
-    range.contains(&value).then_some(value)
 }
