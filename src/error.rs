@@ -73,6 +73,7 @@ pub enum Error {
     HasSchema,
     OtherSchema(String),
     OnlyPlain,
+    AdoptUndecodable(Shown),
     AdoptWaits {
         most: u64,
     },
@@ -145,6 +146,9 @@ impl fmt::Display for Error {
             OnlyPlain => f.write_str(
                 "ERR the sorted set has members: without ADOPT it takes one FLOAT field with TIES SHARED only",
             ),
+            AdoptUndecodable(Shown(element)) => {
+                write!(f, "ERR ADOPT takes a sorted set that the schema decodes, and it cannot decode '{element}'")
+            }
             AdoptWaits { most } => write!(
                 f,
                 "ERR ADOPT takes more than {most} members in steps, for which no transaction or script waits: send it alone"

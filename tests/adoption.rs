@@ -94,7 +94,7 @@ on_every_server! {
             script(&mut con, &format!("ZADD b {score} bad => 1"));
             let before = server.info("rank_writes");
             let answer = adopt(&server).join().expect("an answer");
-            assert!(answer.contains("cannot decode: 'bad'"), "{score}: {answer}");
+            assert!(answer.contains("cannot decode 'bad'"), "{score}: {answer}");
             assert!(is_plain(&server), "{score}");
             assert_eq!(server.info("rank_writes"), before, "{score}: refused, and yet something changed");
             script(&mut con, "ZREM b bad => 1");
@@ -273,7 +273,7 @@ on_every_server! {
         for (score, bad) in [("1e-310", true), ("-1e-300", true), ("1", true), ("inf", true), ("2.3e-308", false)] {
             script(&mut con, &format!("ZADD b {score} added => 1"));
             let answer = reply(&mut con, "RANK.CREATE b FIELD a BITS 30 FIELD b BITS 30 ADOPT");
-            assert_eq!(answer.starts_with("ERR the board has an element its schema cannot decode: 'added'"), bad, "{score}: {answer}");
+            assert_eq!(answer == "ERR ADOPT takes a sorted set that the schema decodes, and it cannot decode 'added'", bad, "{score}: {answer}");
             script(&mut con, "ZREM b added => 1");
         }
         script(&mut con, "RANK.SCORE b y => [7, 8]\n RANK.SCORE b z => [1073741823, 1073741823]");

@@ -30,7 +30,7 @@ on_every_server! {
         let mut con = server.connect();
         for schema in ["FIELD a DIGITS 3", "FIELD a DIGITS 3 TIES FIRST S", "FIELD a DIGITS 3 KEEP 2"] {
             script(&mut con, &format!("FLUSHALL => +OK\n RANK.CREATE p {schema} => +OK\n ZADD p 1.5 bad => 1"));
-            for write in ["ADD p CH 5 ok 6 bad", "ADD p 5 ok 6 bad", "REM p ok bad", "ADD p WITHRANK 5 ok 6 bad"] {
+            for write in ["ADD p CH 5 ok 6 bad", "ADD p 5 ok 6 bad", "ADD p WITHRANK 5 ok 6 bad"] {
                 let before = reply(&mut con, "DEBUG DIGEST");
                 let answer = reply(&mut con, &format!("RANK.{write}"));
                 if answer.starts_with("ERR") {
@@ -40,6 +40,14 @@ on_every_server! {
                     script(&mut con, "RANK.SCORE p bad => 6\n RANK.SCORE p ok => 5\n ZADD p 1.5 bad => 0\n ZREM p ok => 1");
                 }
             }
+        }
+    }
+
+    fn a_bad_element_can_be_removed_by_its_name(server: Server) {
+        let mut con = server.connect();
+        for schema in ["FIELD a DIGITS 3", "FIELD a BITS 30 FIELD b BITS 30", "FIELD a DIGITS 3 TIES FIRST S"] {
+            script(&mut con, &format!("FLUSHALL => +OK\n RANK.CREATE p {schema} => +OK\n ZADD p 1.5 bad 1.25 worse => 2"));
+            script(&mut con, "RANK.REM p nobody bad => 1\n RANK.REM p worse => 1\n RANK.COUNT p => 0\n ZCARD p => 1");
         }
     }
 

@@ -150,6 +150,13 @@ impl<S: Store> Board<S> {
     }
 
     pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
+        let Some((element, score)) = self.locate(member)? else { return Ok(None) };
+        let decoded = self.decode(&element, score)?;
+        Ok(Some(Found { element, score, decoded }))
+    }
+
+    /// The element of a member and its score, which may not decode.
+    fn locate(&self, member: &S::Name) -> Result<Option<(S::Name, f64)>> {
         let element = if self.schema.layout.spills() {
             if !self.members_fit.get() && !self.check_members()? {
                 return Err(Error::MembersOutOfStep);
@@ -165,11 +172,7 @@ impl<S: Store> Board<S> {
             // A spilled element that its entry names must be there.
             return if self.schema.layout.spills() { Err(Error::MembersOutOfStep) } else { Ok(None) };
         };
-        if self.is_marker(&element, score) {
-            return Ok(None);
-        }
-        let decoded = self.decode(&element, score)?;
-        Ok(Some(Found { element, score, decoded }))
+        Ok(Some((element, score)).filter(|(element, score)| !self.is_marker(element, *score)))
     }
 
     /// Whether the `members` companion fits the sorted set.

@@ -252,9 +252,26 @@ impl<S: Store> Board<S> {
         self.store.remove_entry(Part::Data, member)
     }
 
+    /// Must come before the first [`remove`](Board::remove), with all members that are to go.
+    pub fn prepare_removal<'m>(&mut self, members: impl ExactSizeIterator<Item = &'m S::Name>) -> Result<()>
+    where
+        S::Name: 'm,
+    {
+        // Where the element is the member nothing can go wrong, and what does not decode may go.
+        if self.schema.layout.spills() {
+            self.prepare_write(members)?;
+        }
+        Ok(())
+    }
+
     pub fn remove(&mut self, member: &S::Name) -> Result<bool> {
-        let Some(found) = self.find_or_mend(member)? else { return Ok(false) };
-        self.remove_element(&found.element)?;
+        let element = if self.schema.layout.spills() {
+            self.find_or_mend(member)?.map(|found| found.element)
+        } else {
+            self.locate(member)?.map(|(element, _)| element)
+        };
+        let Some(element) = element else { return Ok(false) };
+        self.remove_element(&element)?;
         self.drop_idle_marker()?;
         Ok(true)
     }
@@ -371,7 +388,7 @@ impl<S: Store> Board<S> {
     pub fn check_decodes(&self, schema: &Schema, from: u64, late: impl Fn() -> bool) -> Result<Option<u64>> {
         let check = |element: S::Name, score: f64| {
             let decoded = schema.layout.decode(score, element.as_ref());
-            decoded.map(drop).ok_or_else(|| Error::Undecodable(Shown::new(element.as_ref())))
+            decoded.map(drop).ok_or_else(|| Error::AdoptUndecodable(Shown::new(element.as_ref())))
         };
         let members = self.members();
         if schema.layout.is_dense() {

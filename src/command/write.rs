@@ -374,7 +374,7 @@ pub fn rem(call: &Call) -> Result<()> {
     }
     let mut board = open(call, key, Access::Write)?;
     let members: Vec<Text> = args.map(Arg::text).collect();
-    board.prepare_write(members.iter())?;
+    board.prepare_removal(members.iter())?;
     let mut removed = 0;
     for member in &members {
         removed += u64::from(board.remove(member)?);

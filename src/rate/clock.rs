@@ -24,19 +24,28 @@ impl Clock {
     }
 
     /// Microseconds the caller has to wait for a moment; 0 if it has passed.
-    pub(super) fn until(self, micros: i64) -> u64 {
-        u64::try_from(micros.saturating_sub(self.caller)).unwrap_or(0)
+    pub(super) fn until(self, micros: i64) -> u128 {
+        u128::try_from(micros.saturating_sub(self.caller)).unwrap_or(0)
     }
 
     /// When a key may go that matters for `wait` microseconds on the caller's clock. Counted from the later of the two
-    /// clocks, so that a replay of old times does not write keys that are expired at birth.
-    pub(super) fn expire_at_ms(self, wait: u64) -> i64 {
-        let now = self.caller.max(self.server).unsigned_abs();
-        i64::try_from(millis_rounded_up(now.saturating_add(wait))).unwrap_or(i64::MAX)
+    /// clocks, so that a replay of old times does not write keys that are expired at birth. Rounded down, because the
+    /// server keeps a key to the end of the millisecond in which it expires.
+    pub(super) fn expire_at_ms(self, wait: u128) -> i64 {
+        let now = u128::from(self.caller.max(self.server).unsigned_abs());
+        i64::try_from(millis(now.saturating_add(wait))).unwrap_or(i64::MAX)
     }
 }
 
 /// A wait cut short by rounding is a call that is denied once more.
-pub(super) fn millis_rounded_up(micros: u64) -> u64 {
-    micros.div_ceil(1_000)
+pub(super) fn millis_rounded_up(micros: u128) -> u64 {
+    millis(micros.saturating_add(999))
+}
+
+/// Rounded down; the most there is for what is more.
+fn millis(micros: u128) -> u64 {
+    match u64::try_from(micros) {
+        Ok(micros) => micros / 1_000,
+        Err(_) => u64::try_from(micros / 1_000).unwrap_or(u64::MAX),
+    }
 }

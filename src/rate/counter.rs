@@ -50,9 +50,11 @@ impl Window for Counter {
             standing: Standing {
                 capacity,
                 left,
-                wait: wait_for(call.cost, left, capacity, || Ok::<_, RateError>(counts.wait(capacity, call.cost)))?,
-                reset: counts.reset(),
-                reset_if_taken: Counts { current: 1, ..counts }.reset(),
+                wait: wait_for(call.cost, left, capacity, || {
+                    Ok::<_, RateError>(counts.wait(capacity, call.cost).into())
+                })?,
+                reset: counts.reset().into(),
+                reset_if_taken: Counts { current: 1, ..counts }.reset().into(),
             },
             taken: Counter { newest: at, previous: counts.previous, current: counts.current.saturating_add(call.cost) },
             ends_as_before: counts.current > 0,

@@ -39,7 +39,7 @@ impl Window for Fixed {
     fn judge(state: Option<Fixed>, call: &Call, at: i64) -> Result<Judged<Fixed>, RateError> {
         let open = state.filter(|state| at < call.rule.window_after(state.start));
         let Fixed { start, used } = open.unwrap_or(Fixed { start: at, used: 0 });
-        let closes = u64::try_from(call.rule.window_after(start).saturating_sub(at)).unwrap_or(0);
+        let closes = u128::try_from(call.rule.window_after(start).saturating_sub(at)).unwrap_or(0);
         let capacity = call.rule.limit();
         let left = capacity.saturating_sub(used);
         Ok(Judged {

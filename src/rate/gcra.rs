@@ -7,7 +7,7 @@ use super::hash::{push_micros, Call, Judged, Window};
 use super::request::Algorithm;
 use super::rule::{Rule, MAX_LIMIT};
 use super::text::{push_long_number, stored_long_number, stored_number, words, Text};
-use super::verdict::{wait_for, Standing, Wait};
+use super::verdict::{wait_for, Standing};
 
 const NANOS_OF_MICRO: u128 = 1_000;
 
@@ -49,16 +49,15 @@ impl Window for Gcra {
         let left = u64::try_from(left).unwrap_or(u64::MAX);
 
         let taken = debt.saturating_add(debt_of(cost, rule));
-        let refill = |debt| refill_micros(debt, rule).ok_or(RateError::Overflow { cost });
-        let wait = wait_for(cost, left, capacity, || refill(taken.saturating_sub(full)))?;
+        let wait =
+            wait_for(cost, left, capacity, || Ok::<_, RateError>(refill_micros(taken.saturating_sub(full), rule)))?;
         Ok(Judged {
             standing: Standing {
                 capacity,
                 left,
                 wait,
-                reset: refill(debt)?,
-                // A call that is denied is not to fail for a time that it will never see.
-                reset_if_taken: if wait == Wait::None { refill(taken)? } else { 0 },
+                reset: refill_micros(debt, rule),
+                reset_if_taken: refill_micros(taken, rule),
             },
             taken: Gcra { newest: at, debt: taken },
             ends_as_before: false,
@@ -83,8 +82,7 @@ fn refill_of_micro(rule: Rule) -> u128 {
     u128::from(rule.limit()).saturating_mul(NANOS_OF_MICRO)
 }
 
-/// Microseconds, rounded up, until a debt is paid; `None` beyond half a million years.
-fn refill_micros(debt: u128, rule: Rule) -> Option<u64> {
-    let refill = refill_of_micro(rule).max(1);
-    u64::try_from(debt.div_ceil(refill)).ok()
+/// Microseconds, rounded up, until a debt is paid.
+fn refill_micros(debt: u128, rule: Rule) -> u128 {
+    debt.div_ceil(refill_of_micro(rule).max(1))
 }

@@ -18,7 +18,7 @@ pub struct Verdict {
     pub remaining: u64,
     pub retry_after: Wait,
     /// Microseconds until that rule is as good as new.
-    pub reset_after: u64,
+    pub reset_after: u128,
     /// From 1, in the order of the call.
     pub rule: usize,
 }
@@ -50,7 +50,8 @@ fn reply_integer(value: u64) -> i64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
     None,
-    Micros(u64),
+    /// A bucket of the largest size that is refilled at the slowest rate takes more of them than a u64 holds.
+    Micros(u128),
     Forever,
 }
 
@@ -63,9 +64,9 @@ pub(super) struct Standing {
     pub left: u64,
     pub wait: Wait,
     /// Microseconds until it is as good as new, as it stands.
-    pub reset: u64,
+    pub reset: u128,
     /// The same if the call is taken.
-    pub reset_if_taken: u64,
+    pub reset_if_taken: u128,
 }
 
 /// In all four algorithms whole units are left, and a call passes if it costs no more than that.
@@ -73,7 +74,7 @@ pub(super) fn wait_for<E>(
     cost: u64,
     left: u64,
     capacity: u64,
-    wait_if_denied: impl FnOnce() -> Result<u64, E>,
+    wait_if_denied: impl FnOnce() -> Result<u128, E>,
 ) -> Result<Wait, E> {
     if cost <= left {
         Ok(Wait::None)
@@ -90,7 +91,7 @@ pub(super) struct Tally {
     rules: usize,
     longest_wait: Option<(usize, Standing)>,
     fewest_left: Option<(usize, Standing)>,
-    longest_reset: u64,
+    longest_reset: u128,
 }
 
 impl Tally {
@@ -111,7 +112,7 @@ impl Tally {
     }
 
     /// Microseconds until every rule of the call is as good as new if the call is taken.
-    pub(super) fn longest_reset(&self) -> u64 {
+    pub(super) fn longest_reset(&self) -> u128 {
         self.longest_reset
     }
 

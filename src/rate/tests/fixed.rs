@@ -45,7 +45,7 @@ fn sub_millisecond_rests_round_up() {
     );
     let mut limiter = Limiter::default();
     limiter.run("1 1ms FIXED", Mode::Check, 10).unwrap();
-    assert_eq!(limiter.expire_at_ms, Some(2));
+    assert_eq!(limiter.expire_at_ms, Some(1));
 }
 
 #[test]

@@ -70,14 +70,18 @@ fn rates_far_below_and_above_the_clock() {
 }
 
 #[test]
-fn times_beyond_counting_are_an_error_and_change_nothing() {
+fn the_longest_times() {
+    let reset = 31_622_400_000 * 100_000_000;
+    assert_table("1 366d BURST 100000000 GCRA", &[(0, 100_000_000, [0, 100_000_000, 0, 0, reset, 1])]);
+    // Beyond what a reply can hold; a call that costs nothing passes all the same.
     let mut limiter = Limiter::default();
-    let words = "1 366d BURST 1000000000 GCRA COST 1000000000";
-    for mode in [Mode::Check, Mode::Peek] {
-        let error = limiter.run(words, mode, 0).unwrap_err();
-        assert_eq!(error, RateError::Overflow { cost: 1_000_000_000 });
+    limiter.run("1000000000 366d GCRA COST 1000000000", Mode::Check, 0).unwrap();
+    for (cost, expected) in [(0, [0, 1, 0, 0, i64::MAX, 1]), (1, [1, 1, 0, i64::MAX, i64::MAX, 1])] {
+        for mode in [Mode::Check, Mode::Peek] {
+            assert_eq!(limiter.run(&format!("1 366d GCRA COST {cost}"), mode, 0).unwrap(), expected, "{cost}");
+        }
     }
-    assert_eq!(limiter, Limiter::default());
+    limiter.run("1 366d BURST 1000000000 GCRA COST 1000000000", Mode::Check, 0).unwrap();
 }
 
 #[test]

@@ -114,9 +114,9 @@ fn what_a_longer_window_may_need_expires_later() {
     assert_eq!(limiter.expire_at_ms, Some(60_000));
     limiter.run("10 1s", Mode::Check, 500_000).unwrap();
     assert_eq!(limiter.expire_at_ms, Some(60_000));
-    // A sub-millisecond rest is a millisecond.
-    limiter.run("10 60s", Mode::Check, 500_001).unwrap();
-    assert_eq!(limiter.expire_at_ms, Some(60_501));
+    // The server keeps a key to the end of its last millisecond.
+    limiter.run("10 60s", Mode::Check, 500_999).unwrap();
+    assert_eq!(limiter.expire_at_ms, Some(60_500));
 }
 
 #[test]
