@@ -98,7 +98,7 @@ impl<S: Store> Board<S> {
         if self.marker.is_none() {
             let element = self.store.name(&marker_bytes(id, None));
             self.store.put(&element, f64::NEG_INFINITY, Only::Any);
-            self.marker = Marker::find(&self.store)?;
+            self.set_marker(Marker::find(&self.store)?);
         }
         let text = serde_json::to_vec(map).map_err(|_| Error::Internal)?;
         self.has_data.set(None);
@@ -110,7 +110,7 @@ impl<S: Store> Board<S> {
         let Some(marker) = self.marker.as_ref().filter(|_| !self.schema.explicit) else { return Ok(()) };
         if self.store.companion(Part::Data, &marker.id)? == Companion::Absent {
             self.store.remove(&marker.element);
-            self.marker = None;
+            self.set_marker(None);
         }
         Ok(())
     }

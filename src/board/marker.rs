@@ -51,6 +51,11 @@ pub fn implicit_schema() -> Arc<Schema> {
 }
 
 impl<N: AsRef<[u8]>> Marker<N> {
+    /// The index of the first marker, and how many there are.
+    pub fn place(marker: Option<&Marker<N>>) -> (u64, u64) {
+        marker.map_or((0, 0), |marker| (marker.index, marker.count))
+    }
+
     /// Looks for the marker; costs next to nothing on a sorted set that has none.
     pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
         match store.lowest() {

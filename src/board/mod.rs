@@ -53,6 +53,8 @@ use marker::MARKER_START;
 pub struct Board<S: Store> {
     pub store: S,
     marker: Option<Marker<S::Name>>,
+    /// Where markers are in the sorted set: the index of the first, and how many.
+    markers_at: (u64, u64),
     schema: Arc<Schema>,
     order: Order,
     /// The `members` companion was seen to fit the sorted set, or there is none to need.
@@ -81,6 +83,7 @@ impl<S: Store> Board<S> {
             order: schema.order(),
             members_fit: Cell::new(!schema.layout.spills()),
             has_data: Cell::new(None),
+            markers_at: Marker::place(marker.as_ref()),
             store,
             marker,
             schema,
@@ -123,7 +126,12 @@ impl<S: Store> Board<S> {
     }
 
     fn markers(&self) -> u64 {
-        self.marker.as_ref().map_or(0, |marker| marker.count)
+        self.markers_at.1
+    }
+
+    fn set_marker(&mut self, marker: Option<Marker<S::Name>>) {
+        self.markers_at = Marker::place(marker.as_ref());
+        self.marker = marker;
     }
 
     fn is_marker(&self, element: &S::Name, score: f64) -> bool {
@@ -191,9 +199,11 @@ impl<S: Store> Board<S> {
 
     /// An index of the sorted set for one that counts members only, from the lowest on.
     fn store_index(&self, ascending: u64) -> u64 {
-        match &self.marker {
-            Some(marker) if ascending >= marker.index => ascending + marker.count,
-            _ => ascending,
+        let (first, count) = self.markers_at;
+        if ascending >= first {
+            ascending + count
+        } else {
+            ascending
         }
     }
 
@@ -207,10 +217,8 @@ impl<S: Store> Board<S> {
 
     pub fn position(&self, element: &S::Name) -> Result<Option<u64>> {
         let Some(index) = self.store.index(element)? else { return Ok(None) };
-        let ascending = match &self.marker {
-            Some(marker) if index > marker.index => index.saturating_sub(marker.count),
-            _ => index,
-        };
+        let (first, count) = self.markers_at;
+        let ascending = if index > first { index.saturating_sub(count) } else { index };
         Ok(Some(match self.order {
             Order::Descending => self.members().saturating_sub(ascending + 1),
             Order::Ascending => ascending,

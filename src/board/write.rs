@@ -294,12 +294,12 @@ impl<S: Store> Board<S> {
             Order::Descending => (0, count - 1),
             Order::Ascending => (keep, members - 1),
         };
-        match self.marker.as_ref().map(|marker| (marker.index, marker.count)) {
-            Some((marker, count)) if first < marker && marker <= last => {
-                self.store.remove_range(marker + count, last + count)?;
-                self.store.remove_range(first, marker - 1)?;
-            }
-            _ => self.store.remove_range(self.store_index(first), self.store_index(last))?,
+        let (marker, markers) = self.markers_at;
+        if first < marker && marker <= last {
+            self.store.remove_range(marker + markers, last + markers)?;
+            self.store.remove_range(first, marker - 1)?;
+        } else {
+            self.store.remove_range(self.store_index(first), self.store_index(last))?;
         }
         for element in &leaving {
             self.forget(element)?;
@@ -435,7 +435,7 @@ impl<S: Store> Board<S> {
         if let Some(old) = self.marker.take() {
             self.store.remove(&old.element);
         }
-        self.marker = Marker::find(&self.store)?;
+        self.set_marker(Marker::find(&self.store)?);
         if let Some(schema) = self.marker.as_ref().and_then(|marker| marker.schema.clone()) {
             self.order = schema.order();
             self.schema = schema;
