@@ -93,7 +93,8 @@ impl<S: Store> Board<S> {
         }
         if map.is_empty() {
             self.store.remove_entry(Part::Data, member.as_ref())?;
-            return self.drop_idle_marker();
+            self.drop_idle_marker();
+            return Ok(());
         }
         if self.marker.is_none() {
             let element = self.store.name(&marker_bytes(id, None));
@@ -105,14 +106,14 @@ impl<S: Store> Board<S> {
         self.store.set_entry(Part::Data, &id, member.as_ref(), &text)
     }
 
-    /// A sorted set without a schema has a marker only as long as it has attributes.
-    pub(super) fn drop_idle_marker(&mut self) -> Result<()> {
-        let Some(marker) = self.marker.as_ref().filter(|_| !self.schema.explicit) else { return Ok(()) };
-        if self.store.companion(Part::Data, &marker.id)? == Companion::Absent {
+    /// A sorted set without a schema has a marker only as long as it has attributes. Comes after writes, and must not fail:
+    /// a companion that cannot be looked at may have some.
+    pub(super) fn drop_idle_marker(&mut self) {
+        let Some(marker) = self.marker.as_ref().filter(|_| !self.schema.explicit) else { return };
+        if matches!(self.store.companion(Part::Data, &marker.id), Ok(Companion::Absent)) {
             self.store.remove(&marker.element);
             self.set_marker(None);
         }
-        Ok(())
     }
 }
 

@@ -129,6 +129,14 @@ impl<S: Store> Board<S> {
         self.markers_at.1
     }
 
+    /// After a change of this element, which may have stood before the marker, or stand there now.
+    fn follow_marker(&mut self, changed: &S::Name) -> Result<()> {
+        if changed.as_ref() < MARKER_START && self.marker.is_some() && !self.schema.explicit {
+            self.set_marker(Marker::find(&self.store)?);
+        }
+        Ok(())
+    }
+
     fn set_marker(&mut self, marker: Option<Marker<S::Name>>) {
         self.markers_at = Marker::place(marker.as_ref());
         self.marker = marker;

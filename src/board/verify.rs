@@ -100,7 +100,7 @@ impl<S: Store> Board<S> {
             }
         }
         if repair && report.cursor == 0 {
-            self.drop_idle_marker()?;
+            self.drop_idle_marker();
         }
         Ok(report)
     }

@@ -107,7 +107,9 @@ impl<S: Store> Board<S> {
         let lone_score = self.schema.layout.lone_score(values);
         if let (None, Some(score)) = (rules.keep, lone_score) {
             // The score says it all: one look-up does what is asked.
-            return Ok(match self.store.put(member, score, self.only(rules)) {
+            let put = self.store.put(member, score, self.only(rules));
+            self.follow_marker(member)?;
+            return Ok(match put {
                 Put::Added => {
                     self.drop_old_attributes(member)?;
                     Outcome::Added
@@ -163,6 +165,7 @@ impl<S: Store> Board<S> {
                 self.store.remove(&old.element);
                 self.enter(&element)?;
             }
+            self.follow_marker(&element)?;
             Outcome::Changed
         };
         self.keep_best(rules.keep)?;
@@ -180,6 +183,7 @@ impl<S: Store> Board<S> {
         }
         let element = self.element(&place.spill, member);
         self.store.put(&element, place.score, Only::Any);
+        self.follow_marker(&element)?;
         self.drop_old_attributes(member)?;
         if self.schema.layout.spills() {
             self.enter(&element)?;
@@ -192,7 +196,8 @@ impl<S: Store> Board<S> {
     fn drop_old_attributes(&mut self, member: &S::Name) -> Result<()> {
         let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
         self.store.remove_entry_or_foreign(Part::Data, &id, member.as_ref())?;
-        self.drop_idle_marker()
+        self.drop_idle_marker();
+        Ok(())
     }
 
     /// Whether a place is strictly better, by fields and time, than the member at a position.
@@ -225,7 +230,8 @@ impl<S: Store> Board<S> {
                 })?;
                 worst.map_or(Ok(()), |element| self.remove_element(&element))?;
                 self.store.note_evicted(1);
-                self.drop_idle_marker()
+                self.drop_idle_marker();
+                Ok(())
             }
             _ => {
                 let (count, _) = self.trim(keep, Leavers::Unnamed)?;
@@ -237,6 +243,7 @@ impl<S: Store> Board<S> {
 
     fn remove_element(&mut self, element: &S::Name) -> Result<()> {
         self.store.remove(element);
+        self.follow_marker(element)?;
         self.forget(element)
     }
 
@@ -272,7 +279,7 @@ impl<S: Store> Board<S> {
         };
         let Some(element) = element else { return Ok(false) };
         self.remove_element(&element)?;
-        self.drop_idle_marker()?;
+        self.drop_idle_marker();
         Ok(true)
     }
 
@@ -302,9 +309,10 @@ impl<S: Store> Board<S> {
             self.store.remove_range(self.store_index(first), self.store_index(last))?;
         }
         for element in &leaving {
+            self.follow_marker(element)?;
             self.forget(element)?;
         }
-        self.drop_idle_marker()?;
+        self.drop_idle_marker();
         if leavers == Leavers::Unnamed {
             leaving.clear();
         }
@@ -322,7 +330,7 @@ impl<S: Store> Board<S> {
                 self.store.drop_companion(part)?;
             }
         }
-        self.drop_idle_marker()?;
+        self.drop_idle_marker();
         Ok(members)
     }
 

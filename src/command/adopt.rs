@@ -54,21 +54,24 @@ impl Job for Adoption {
         }
         ctx.check_is_serving(self.db, &self.key)?;
         let mut board = Board::open(ZSet::open(ctx, self.key.clone(), Access::Write)?)?;
-        if !board.adopts_in_steps(&self.schema) {
-            // Somebody was faster, or there is not much left of it.
-            board.create(self.schema.rules.clone(), true, self.id)?;
-            return Ok(Progress::Done);
-        }
         if self.watch.take_changed() || board.members() != self.members || self.attempt == 0 {
             self.attempt += 1;
             (self.next, self.members) = (0, board.members());
         }
-        let at_once = self.attempt > MOST_ATTEMPTS;
-        if at_once && self.members > MOST_AT_ONCE {
-            return Err(Error::AdoptMeetsWriters { attempts: MOST_ATTEMPTS });
+        // Somebody was faster, or there is not much left of it.
+        let mut at_once = !board.adopts_in_steps(&self.schema);
+        if !at_once && self.attempt > MOST_ATTEMPTS {
+            if self.members > MOST_AT_ONCE {
+                return Err(Error::AdoptMeetsWriters { attempts: MOST_ATTEMPTS });
+            }
+            at_once = true;
+        }
+        if at_once {
+            board.create(self.schema.rules.clone(), true, self.id)?;
+            return Ok(Progress::Done);
         }
         let stopwatch = Stopwatch::start();
-        let late = || !at_once && stopwatch.elapsed() > MOST_TIME;
+        let late = || stopwatch.elapsed() > MOST_TIME;
         match board.check_decodes(&self.schema, self.next, late)? {
             Some(next) => {
                 self.next = next;

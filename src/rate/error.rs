@@ -46,7 +46,7 @@ pub enum RateError {
         name: Shown,
         value: Shown,
     },
-    /// A total, or a time, that would not fit its integer.
+    /// A total of units that would not fit its integer.
     Overflow {
         cost: u64,
     },

@@ -23,6 +23,8 @@ RANK.CREATE new LIKE nothing
 RANK.ALTER nothing NOKEEP
 ZADD plain 1 ann
 RANK.CREATE new LIKE plain
+ZADD half 0.5 x
+RANK.CREATE half FIELD a DIGITS 3 ADOPT
 EVAL "for i = 1, 20001 do redis.call('ZADD', KEYS[1], i, i) end" 1 large
 EVAL "return redis.pcall('RANK.CREATE', KEYS[1], 'FIELD', 'a', 'DIGITS', 9, 'ADOPT')" 1 large
 RANK.CREATE plain FIELD gold INT

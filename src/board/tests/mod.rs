@@ -213,6 +213,41 @@ fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], val
     }
 }
 
+/// Does the same to both, and compares all that can be asked of them.
+fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
+    match op {
+        Op::Set { name: index, seeds, only, update, keep, at } => {
+            let rules = WriteRules { only, update, keep, now: EPOCH + at };
+            board.prepare_write([].iter()).unwrap();
+            let before = naive.members.len();
+            let outcome = board.set(&name(index), &values(&seeds), &rules).unwrap();
+            assert_eq!(outcome, naive.set(&name(index), &values(&seeds), &rules));
+            if outcome != Outcome::Added && keep.is_none() {
+                assert_eq!(before, naive.members.len());
+            }
+        }
+        Op::Remove(index) => {
+            let there = naive.get(&name(index)).is_some();
+            assert_eq!(board.remove(&name(index)).unwrap(), there);
+            naive.members.retain(|member| member.name != name(index));
+        }
+        Op::Trim(keep) => {
+            let mut kept = naive.sorted();
+            let left = kept.split_off((keep as usize).min(kept.len()));
+            let (count, names) = board.trim(keep, Leavers::Named).unwrap();
+            let names: Vec<_> = names.iter().map(|element| board.name_of(element).to_vec()).collect();
+            assert_eq!(count, left.len() as u64);
+            assert_eq!(names, left.into_iter().map(|member| member.name).collect::<Vec<_>>());
+            naive.members = kept;
+        }
+        Op::Clear => {
+            assert_eq!(board.clear().unwrap(), naive.members.len() as u64);
+            naive.members.clear();
+        }
+    }
+    check(board, naive);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
@@ -222,39 +257,30 @@ proptest! {
         board.create(rules.clone(), false, ID).unwrap();
         let mut naive = Naive { rules: rules.clone(), members: Vec::new() };
         for op in ops {
-            match op {
-                Op::Set { name: index, seeds, only, update, keep, at } => {
-                    let values: Tuple =
-                        rules.fields.iter().zip(&seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
-                    let rules = WriteRules { only, update, keep, now: EPOCH + at };
-                    board.prepare_write([].iter()).unwrap();
-                    let before = naive.clone();
-                    let outcome = board.set(&name(index), &values, &rules).unwrap();
-                    prop_assert_eq!(outcome, naive.set(&name(index), &values, &rules));
-                    if outcome != Outcome::Added && keep.is_none() {
-                        prop_assert_eq!(before.members.len(), naive.members.len());
-                    }
-                }
-                Op::Remove(index) => {
-                    let there = naive.get(&name(index)).is_some();
-                    prop_assert_eq!(board.remove(&name(index)).unwrap(), there);
-                    naive.members.retain(|member| member.name != name(index));
-                }
-                Op::Trim(keep) => {
-                    let mut kept = naive.sorted();
-                    let left = kept.split_off((keep as usize).min(kept.len()));
-                    let (count, names) = board.trim(keep, Leavers::Named).unwrap();
-                    let names: Vec<_> = names.iter().map(|element| board.name_of(element).to_vec()).collect();
-                    prop_assert_eq!(count, left.len() as u64);
-                    prop_assert_eq!(names, left.into_iter().map(|member| member.name).collect::<Vec<_>>());
-                    naive.members = kept;
-                }
-                Op::Clear => {
-                    prop_assert_eq!(board.clear().unwrap(), naive.members.len() as u64);
-                    naive.members.clear();
+            let values = |seeds: &[u64]| rules.fields.iter().zip(seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
+            apply(op, &mut board, &mut naive, values);
+        }
+    }
+
+    /// Where the marker is not the first element: names before it at -inf, which come and go.
+    #[test]
+    fn plain_sets_with_attributes_agree_with_the_naive_one(ops in prop::collection::vec(op(), 1..40)) {
+        let mut board = Board::open(Model::default()).unwrap();
+        let mut naive = Naive { rules: Rules::implicit(), members: Vec::new() };
+        let scores = [f64::NEG_INFINITY, f64::NEG_INFINITY, -1.5, 0.0, 7.0, f64::INFINITY];
+        for op in ops {
+            let score = |seeds: &[u64]| scores[(seeds[0] % 6) as usize];
+            if let Op::Set { name: 2, seeds, .. } = &op {
+                if score(seeds) == f64::NEG_INFINITY {
+                    // What looks like a marker at -inf is one.
+                    continue;
                 }
             }
-            check(&board, &naive);
+            apply(op, &mut board, &mut naive, |seeds| Tuple::from_slice(&[Value::Float(score(seeds))]));
+            if let Some(member) = naive.members.last() {
+                board.set_attributes(&member.name, &[("k", "v")], false, ID).unwrap();
+                check(&board, &naive);
+            }
         }
     }
 

@@ -81,7 +81,9 @@ fn the_longest_times() {
             assert_eq!(limiter.run(&format!("1 366d GCRA COST {cost}"), mode, 0).unwrap(), expected, "{cost}");
         }
     }
-    limiter.run("1 366d BURST 1000000000 GCRA COST 1000000000", Mode::Check, 0).unwrap();
+    let mut taken = Limiter::default();
+    let reply = taken.run("1 366d BURST 1000000000 GCRA COST 1000000000", Mode::Check, 0).unwrap();
+    assert_eq!((reply, taken.expire_at_ms), ([0, 1_000_000_000, 0, 0, i64::MAX, 1], Some(i64::MAX)));
 }
 
 #[test]
