@@ -11,7 +11,7 @@ use std::path::Path;
 use plotters::style::RGBColor;
 
 use crate::comparison::{all, Against};
-use crate::growth::OPERATIONS;
+use crate::growth::{self, OPERATIONS};
 use crate::judgement::judge;
 use crate::memory::LAYOUTS;
 use crate::results::{Pace, Results};
@@ -107,9 +107,9 @@ fn ratios(results: &Results, server: &str, against: Against) -> Bars {
 }
 
 fn growth(results: &Results, server: &str) -> Lines {
-    let panel = |title, is_write: bool| {
+    let panel = |title, panel: growth::Panel| {
         let mut colors = OPERATION.iter().cycle();
-        let lines = OPERATIONS.iter().filter(|operation| operation.is_write == is_write).map(|operation| {
+        let lines = OPERATIONS.iter().filter(|operation| operation.panel == panel).map(|operation| {
             let measured = results.growth.iter().filter(|it| it.server == server && it.operation == operation.name);
             let mut points: Vec<_> = measured.map(|it| (it.members as f64, it.micros)).collect();
             points.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -126,7 +126,11 @@ fn growth(results: &Results, server: &str) -> Lines {
         title: format!("As a board grows, {server}"),
         subtitle: "Microseconds of one command, pipelined; thick and grey: the core's own".into(),
         across: "members",
-        panels: vec![panel("Reads, µs", false), panel("Writes, µs", true)],
+        panels: vec![
+            panel("Reads, µs", growth::Panel::Reads),
+            panel("Lists, µs", growth::Panel::Lists),
+            panel("Writes, µs", growth::Panel::Writes),
+        ],
     }
 }
 
