@@ -108,7 +108,7 @@ impl Options {
         if quick {
             options.sizes = vec![10_000, 100_000];
             options.effort =
-                Effort { rounds: 7, slice: Duration::from_millis(2), mixed: Duration::from_secs(1), stops: 1 };
+                Effort { rounds: 5, slice: Duration::from_millis(2), mixed: Duration::from_secs(1), stops: 1 };
         }
         options.quick = quick;
         options.sizes = sizes.unwrap_or(options.sizes);
