@@ -6,10 +6,15 @@ use crate::error::{Error, Result};
 
 /// A numeric option: its name without the module's, its bounds and default, its value.
 pub struct Number {
+    /// Without the module's.
     pub name: &'static str,
+    /// The least value.
     pub min: i64,
+    /// The largest value.
     pub max: i64,
+    /// What it is unless somebody says otherwise.
     pub default: i64,
+    /// What it is now.
     pub value: AtomicI64,
 }
 
@@ -27,8 +32,11 @@ impl Number {
 pub static MAX_ROWS: Number = Number::new("max-rows", 0, i64::MAX, 0);
 /// The largest limit a SLIDING rule may have.
 pub static RATE_MAX_LOG: Number = Number::new("rate-max-log", 1, 1_000_000_000, 100_000);
+/// How many distinct scores one command may hop over for `DENSE` ranks; 0 for no bound.
+pub static MAX_HOPS: Number = Number::new("max-hops", 0, i64::MAX, 100_000);
 
-pub static ALL: [&Number; 2] = [&MAX_ROWS, &RATE_MAX_LOG];
+/// Every option.
+pub static ALL: [&Number; 3] = [&MAX_ROWS, &RATE_MAX_LOG, &MAX_HOPS];
 
 /// An error where a reply would hold more rows than allowed.
 pub fn check_rows(rows: u64) -> Result<()> {
@@ -39,6 +47,15 @@ pub fn check_rows(rows: u64) -> Result<()> {
     Ok(())
 }
 
+/// How many hops one command has.
+pub fn max_hops() -> u64 {
+    match MAX_HOPS.get() {
+        0 => u64::MAX,
+        most => most.unsigned_abs(),
+    }
+}
+
+/// The largest limit that a `SLIDING` rule may have.
 pub fn rate_max_log() -> u64 {
     RATE_MAX_LOG.get().max(0).unsigned_abs()
 }

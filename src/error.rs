@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::rate::RateError;
-
 /// Client bytes as they may stand in an error: one line of printable ASCII, not too long.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Shown(String);
@@ -11,6 +9,7 @@ pub struct Shown(String);
 const SHOWN_BYTES: usize = 64;
 
 impl Shown {
+    /// Escapes the bytes, and cuts them where they are too many.
     pub fn new(bytes: &[u8]) -> Shown {
         let mut text: String = bytes.iter().take(SHOWN_BYTES).map(|byte| byte.escape_ascii().to_string()).collect();
         if bytes.len() > SHOWN_BYTES {
@@ -32,12 +31,66 @@ impl fmt::Debug for Shown {
     }
 }
 
-#[derive(Debug)]
+/// What core commands did to a board, as far as one command can see.
+#[allow(missing_docs)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// Elements at -inf before the marker.
+    MarkerBehind,
+    /// Index entries without a marker.
+    MarkerLost,
+    /// An element at -inf beside the marker of a board that has no index.
+    Stray,
+    /// The index and the members say different things of this name.
+    Index(Shown),
+    /// So many of each.
+    Count { members: u64, entries: u64 },
+    /// There cannot be as many entries as members.
+    Size,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ERR the board is damaged: ")?;
+        match self {
+            Damage::MarkerBehind => f.write_str(
+                "elements at -inf stand before its marker; RANK.VERIFY key REPAIR removes them, \
+                 or ZREM them and use RANK.CREATE key ... ADOPT",
+            ),
+            Damage::MarkerLost => f.write_str(
+                "it has index entries but no marker; restore its schema with RANK.CREATE key ... ADOPT, \
+                 then run RANK.VERIFY key REPAIR",
+            ),
+            Damage::Stray => f.write_str("an element other than its marker is at -inf; run RANK.VERIFY key REPAIR"),
+            Damage::Index(Shown(member)) => {
+                write!(f, "its index and its members differ at '{member}'; run RANK.VERIFY key REPAIR")
+            }
+            Damage::Count { members, entries } => {
+                write!(f, "it has {members} members but {entries} index entries; run RANK.VERIFY key REPAIR, and ZREM what it calls undecodable")
+            }
+            Damage::Size => f.write_str(
+                "its size does not fit its index; run RANK.VERIFY key REPAIR, and ZREM what it calls undecodable",
+            ),
+        }
+    }
+}
+
+/// Every error a client can get. What each one says, in `Display`, is its documentation.
+#[allow(missing_docs)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Error {
     /// Too few or too many arguments: the server words this one, with the command's name.
     Arity,
     WrongType,
+    /// The hash of the board's attributes holds something else.
+    HashType(Shown),
+    /// The server's slot is moving, and a key that the schema names is not here.
     TryAgain,
+    /// A key that the schema names is in another slot.
+    CrossSlot(Shown),
+    /// The caller may not use a key that the schema names.
+    NoPermission(Shown),
+    Damaged(Damage),
     UnknownOption(Shown),
     OptionTwice(&'static str),
     OptionsConflict(&'static str, &'static str),
@@ -57,7 +110,7 @@ pub enum Error {
         field: String,
         takes: String,
         from: String,
-        by: Shown,
+        by: String,
     },
     ScoreCount {
         fields: usize,
@@ -74,12 +127,6 @@ pub enum Error {
     OtherSchema(String),
     OnlyPlain,
     AdoptUndecodable(Shown),
-    AdoptWaits {
-        most: u64,
-    },
-    AdoptMeetsWriters {
-        attempts: u32,
-    },
     InfiniteScores,
     ReservedMember,
     KeepTwice(u64),
@@ -87,17 +134,24 @@ pub enum Error {
     MarkerVersion(Shown),
     NoSuchKey,
     ArchiveExists,
+    ArchiveNames,
     OneFieldOnly,
     TooManyRows {
         rows: u64,
         most: u64,
     },
     Undecodable(Shown),
-    NoCompanionName,
-    MembersOutOfStep,
-    MembersTooManyToRebuild,
-    CompanionType {
-        part: &'static str,
+    /// A board without `DATA`.
+    NoData,
+    DataTakesOneMember,
+    SeveralMembersOfNewBoard,
+    OwnedHash,
+    NoOwnedHash,
+    TooManyHops,
+    AtTakes {
+        first: i64,
+        last: i64,
+        got: i64,
     },
     NoSuchMember(Shown),
     BadAttributes(Shown),
@@ -109,7 +163,37 @@ pub enum Error {
         named: u64,
         got: usize,
     },
-    Rate(RateError),
+    /// A number that is none, or out of its bounds.
+    TakesBetween {
+        what: &'static str,
+        least: u64,
+        most: u64,
+        got: Shown,
+    },
+    /// A limiter's call that names no rule.
+    NoRule,
+    /// A limit that no window follows.
+    LimitWithoutWindow(u64),
+    /// Two rules with the same window, in milliseconds.
+    WindowTwice(u64),
+    /// A limit of `SLIDING` beyond what its log may hold.
+    LimitOverLog {
+        limit: u64,
+        max_log: u64,
+    },
+    /// `BURST` with another algorithm.
+    BurstWithoutGcra,
+    /// A sorted set with an element that a limiter's log would not have: a leaderboard, say.
+    NotALog,
+    /// A hash without the header of a limiter, or with one this version does not know.
+    NotAHashLimiter,
+    /// A field of a limiter's hash that no limiter wrote.
+    LimiterField {
+        name: Shown,
+        value: Shown,
+    },
+    /// This cost would make a limiter's total of units too large for its integer.
+    LimiterOverflow(u64),
     /// What the server itself answered to a call of ours.
     Server(String),
     Internal,
@@ -121,7 +205,19 @@ impl fmt::Display for Error {
         match self {
             Arity => f.write_str("ERR wrong number of arguments"),
             WrongType => f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value"),
-            TryAgain => f.write_str("TRYAGAIN the board and its companion keys are being moved to another node"),
+            HashType(Shown(hash)) => {
+                write!(f, "WRONGTYPE '{hash}', the hash of the board's attributes, holds another type of value")
+            }
+            TryAgain => {
+                f.write_str("TRYAGAIN the board and the hash of its attributes are being moved to another node")
+            }
+            CrossSlot(Shown(hash)) => {
+                write!(f, "CROSSSLOT the board's hash '{hash}' is in another slot: give both the same hash tag")
+            }
+            NoPermission(Shown(hash)) => {
+                write!(f, "NOPERM this user has no permissions to access '{hash}', the hash of the board's attributes")
+            }
+            Damaged(damage) => damage.fmt(f),
             UnknownOption(Shown(got)) => write!(f, "ERR unknown option '{got}'"),
             OptionTwice(option) => write!(f, "ERR {option} is given twice"),
             OptionsConflict(a, b) => write!(f, "ERR {a} and {b} exclude each other"),
@@ -142,67 +238,79 @@ impl fmt::Display for Error {
             Schema(what) => write!(f, "ERR {what}"),
             NoSchema => f.write_str("ERR the board has no schema: RANK.CREATE gives it one"),
             HasSchema => f.write_str("ERR ASC and DESC are for boards without a schema: this one has its own order"),
-            OtherSchema(schema) => write!(f, "ERR the board already has another schema: {schema}"),
+            OtherSchema(schema) => write!(f, "ERR the board has a different schema: {schema}"),
             OnlyPlain => f.write_str(
                 "ERR the sorted set has members: without ADOPT it takes one FLOAT field with TIES SHARED only",
             ),
-            AdoptUndecodable(Shown(element)) => {
-                write!(f, "ERR ADOPT takes a sorted set that the schema decodes, and it cannot decode '{element}'")
+            AdoptUndecodable(Shown(element)) => write!(
+                f,
+                "ERR ADOPT: the schema cannot decode the element '{element}'; ZREM it, or name the schema the board had"
+            ),
+            InfiniteScores => {
+                f.write_str("ERR the sorted set has infinite scores: a board with a schema takes finite ones")
             }
-            AdoptWaits { most } => write!(
-                f,
-                "ERR ADOPT takes more than {most} members in steps, for which no transaction or script waits: send it alone"
-            ),
-            AdoptMeetsWriters { attempts } => write!(
-                f,
-                "ERR ADOPT looked at the members {attempts} times, and somebody wrote to the board each time: stop them first"
-            ),
-            InfiniteScores => f.write_str("ERR the sorted set has infinite scores: a board with a schema takes finite ones"),
-            ReservedMember => f.write_str("ERR a member at -inf takes a name that does not start like a board's marker"),
+            ReservedMember => {
+                f.write_str("ERR a member name cannot start with '\\x00rank ': the board's schema is kept there")
+            }
             KeepTwice(keep) => write!(f, "ERR KEEP is set by the board's schema, to {keep}"),
             BadMarker(text) => write!(f, "ERR the board's marker cannot be read: {text}"),
             MarkerVersion(version) => {
                 write!(f, "ERR the board has format version {version}: this module reads version 1")
             }
             NoSuchKey => f.write_str("ERR no such key"),
-            ArchiveExists => f.write_str("ERR archive takes a key that does not exist, and this one does"),
+            ArchiveExists => f.write_str("ERR the archive key already exists"),
+            ArchiveNames => f.write_str("ERR the archive and its hash need two names that the board does not use"),
             OneFieldOnly => f.write_str("ERR the board has several fields: RANK.SCOREAT takes boards with one"),
             TooManyRows { rows, most } => {
                 write!(f, "ERR the reply would hold {rows} rows, more than rank.max-rows ({most})")
             }
-            Undecodable(Shown(element)) => write!(
-                f,
-                "ERR the board has an element its schema cannot decode: '{element}'; RANK.VERIFY lists them"
-            ),
-            NoCompanionName => f.write_str(
-                "ERR the board needs a companion key: its name takes balanced braces, as in 'a' or '{a}b'",
-            ),
-            MembersOutOfStep => f.write_str(
-                "ERR the board's members key is out of step with its sorted set: the next write or RANK.VERIFY key REPAIR mends it",
-            ),
-            MembersTooManyToRebuild => f.write_str(
-                "ERR the board's members key is out of step with its sorted set, too large to mend at once: use RANK.VERIFY key REPAIR",
-            ),
-            CompanionType { part } => {
-                write!(f, "ERR the board's {part} key holds another type of value: delete or rename it")
+            Undecodable(Shown(element)) => {
+                write!(f, "ERR the board has an element its schema cannot decode: '{element}'; RANK.VERIFY lists them")
             }
-            NoSuchMember(Shown(member)) => write!(f, "ERR '{member}' is not on the board: attributes are for members"),
-            BadAttributes(Shown(member)) => write!(f, "ERR the attributes of '{member}' are not a JSON object"),
+            NoData => {
+                f.write_str("ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash")
+            }
+            SeveralMembersOfNewBoard => {
+                f.write_str("ERR the board does not exist: create it with RANK.CREATE before adding several members")
+            }
+            DataTakesOneMember => f.write_str("ERR DATA is only valid with one member"),
+            OwnedHash => f.write_str("ERR the board owns its hash: name one for the archive with DATA hash"),
+            NoOwnedHash => f.write_str("ERR DATA is only valid for a board that owns its hash"),
+            TooManyHops => write!(
+                f,
+                "ERR a DENSE rank here passes more than {} distinct scores: use COMPETITION, or raise rank.max-hops",
+                crate::config::max_hops()
+            ),
+            AtTakes { first, last, got } => write!(f, "ERR AT takes {first} to {last} on this board, got {got}"),
+            NoSuchMember(Shown(member)) => write!(f, "ERR '{member}' is not on the board: add the member first"),
+            BadAttributes(Shown(member)) => {
+                write!(f, "ERR the attributes of '{member}' are not a JSON object: RANK.PUTDATA replaces them")
+            }
             NotText { what, got } => write!(f, "ERR {what} takes UTF-8 text, got {got}"),
             MemberCount { named, got } => write!(f, "ERR nummembers says {named} members, got {got}"),
-            Rate(error) => write!(f, "ERR {error}"),
+            TakesBetween { what, least, most, got } => write!(f, "ERR {what} takes {least} to {most}, got {got}"),
+            NoRule => f.write_str("ERR rule takes a limit and a window, got none"),
+            LimitWithoutWindow(limit) => write!(f, "ERR limit {limit} has no window"),
+            WindowTwice(window_ms) => write!(f, "ERR rules take different windows, got {window_ms}ms twice"),
+            LimitOverLog { limit, max_log } => write!(
+                f,
+                "ERR limit takes 1 to {max_log} with SLIDING (rank.rate-max-log), got {limit}; \
+                 COUNTER and GCRA take more"
+            ),
+            BurstWithoutGcra => f.write_str("ERR BURST goes with GCRA alone"),
+            NotALog => f.write_str("ERR key holds a sorted set that is not a limiter"),
+            NotAHashLimiter => f.write_str("ERR key holds a hash that is not a limiter"),
+            LimiterField { name, value } => {
+                write!(f, "ERR key holds a hash that is not a limiter: field '{name}' is {value}")
+            }
+            LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),
             Server(text) => f.write_str(text),
             Internal => f.write_str("ERR internal error of redis-rank, see the server's log"),
         }
     }
 }
 
-impl From<RateError> for Error {
-    fn from(error: RateError) -> Error {
-        Error::Rate(error)
-    }
-}
-
+/// What most functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Sets an option that may be given once.

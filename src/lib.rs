@@ -2,17 +2,19 @@
 //!
 //! This file is the module's table; docs/design.md tells the way of a command through the code.
 
-mod board;
-mod command;
-mod config;
-mod docs;
-mod error;
+pub mod board;
+pub mod command;
+pub mod config;
+pub mod docs;
+pub mod error;
 #[cfg(any(test, fuzzing))]
+#[allow(missing_docs)]
 pub mod fuzz;
-mod number;
-mod rate;
-mod server;
-mod stats;
+pub mod number;
+pub mod rate;
+pub mod server;
+pub mod slot;
+pub mod stats;
 
 use redis_module::configuration::ConfigurationFlags;
 use redis_module::{redis_module, Context, RedisString, Status};
@@ -26,37 +28,38 @@ use redis_module::alloc::RedisAlloc as Allocator;
 use std::alloc::System as Allocator;
 
 const COMMANDS: &[Command] = &[
-    command!(docs::CREATE, command::create),
-    command!(docs::ALTER, command::alter),
-    command!(docs::INFO, command::info),
-    command!(docs::CLEAR, command::clear),
-    command!(docs::ROTATE, command::rotate),
-    command!(docs::VERIFY, command::verify),
-    command!(docs::ADD, command::add),
-    command!(docs::MULTISET, command::multiset),
-    command!(docs::INCR, command::incr),
-    command!(docs::REM, command::rem),
-    command!(docs::TRIM, command::trim),
-    command!(docs::GET, command::get),
-    command!(docs::SCORE, command::score),
-    command!(docs::QUERY, command::query),
-    command!(docs::STATS, command::stats),
-    command!(docs::TOPN, command::topn),
-    command!(docs::RANGE, command::range),
-    command!(docs::PAGE, command::page),
-    command!(docs::AROUND, command::around),
-    command!(docs::BYSCORE, command::byscore),
-    command!(docs::AMONG, command::among),
-    command!(docs::COUNT, command::count),
-    command!(docs::FORSCORE, command::forscore),
-    command!(docs::PERCENTILE, command::percentile),
-    command!(docs::SCOREAT, command::scoreat),
-    command!(docs::SETDATA, command::setdata),
-    command!(docs::GETDATA, command::getdata),
-    command!(docs::DELDATA, command::deldata),
-    command!(docs::CHECK, command::check),
-    command!(docs::PEEK, command::peek),
-    command!(docs::RESET, command::reset),
+    command::CREATE,
+    command::ALTER,
+    command::INFO,
+    command::CLEAR,
+    command::ROTATE,
+    command::VERIFY,
+    command::ADD,
+    command::MULTISET,
+    command::INCR,
+    command::REM,
+    command::TRIM,
+    command::GET,
+    command::SCORE,
+    command::QUERY,
+    command::STATS,
+    command::TOPN,
+    command::RANGE,
+    command::PAGE,
+    command::AROUND,
+    command::BYSCORE,
+    command::AMONG,
+    command::COUNT,
+    command::FORSCORE,
+    command::PERCENTILE,
+    command::SCOREAT,
+    command::SETDATA,
+    command::PUTDATA,
+    command::GETDATA,
+    command::DELDATA,
+    command::CHECK,
+    command::PEEK,
+    command::RESET,
 ];
 
 fn init(context: &Context, args: &[RedisString]) -> Status {
@@ -73,32 +76,36 @@ fn init(context: &Context, args: &[RedisString]) -> Status {
 }
 
 fn deinit(_: &Context) -> Status {
-    if server::stop() {
-        Status::Ok
-    } else {
-        Status::Err
-    }
+    server::stop();
+    Status::Ok
 }
 
-redis_module! {
-    name: "rank",
-    version: version(),
-    allocator: (Allocator, Allocator),
-    data_types: [],
-    init: init,
-    deinit: deinit,
-    configurations: [
-        i64: [
-            [config::MAX_ROWS.name, &config::MAX_ROWS.value, config::MAX_ROWS.default,
-             config::MAX_ROWS.min, config::MAX_ROWS.max, ConfigurationFlags::DEFAULT, None],
-            [config::RATE_MAX_LOG.name, &config::RATE_MAX_LOG.value, config::RATE_MAX_LOG.default,
-             config::RATE_MAX_LOG.min, config::RATE_MAX_LOG.max, ConfigurationFlags::DEFAULT, None],
-        ],
-        string: [],
-        bool: [],
-        enum: [],
-        module_args_as_configuration: true,
-    ]
+/// What the server looks for when it loads the module.
+mod entry {
+    use super::*;
+
+    redis_module! {
+        name: "rank",
+        version: version(),
+        allocator: (Allocator, Allocator),
+        data_types: [],
+        init: init,
+        deinit: deinit,
+        configurations: [
+            i64: [
+                [config::MAX_ROWS.name, &config::MAX_ROWS.value, config::MAX_ROWS.default,
+                 config::MAX_ROWS.min, config::MAX_ROWS.max, ConfigurationFlags::DEFAULT, None],
+                [config::RATE_MAX_LOG.name, &config::RATE_MAX_LOG.value, config::RATE_MAX_LOG.default,
+                 config::RATE_MAX_LOG.min, config::RATE_MAX_LOG.max, ConfigurationFlags::DEFAULT, None],
+                [config::MAX_HOPS.name, &config::MAX_HOPS.value, config::MAX_HOPS.default,
+                 config::MAX_HOPS.min, config::MAX_HOPS.max, ConfigurationFlags::DEFAULT, None],
+            ],
+            string: [],
+            bool: [],
+            enum: [],
+            module_args_as_configuration: true,
+        ]
+    }
 }
 
 /// The crate's version as the server shows it: 1.2.3 is 10203.

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// A counter, with the name that `INFO` shows.
 pub struct Counter {
+    /// Without the module's.
     pub name: &'static str,
     value: AtomicU64,
 }
@@ -12,11 +14,13 @@ impl Counter {
         Counter { name, value: AtomicU64::new(0) }
     }
 
+    /// Counts so many more.
     pub fn add(&self, count: u64) {
         // The server runs commands one at a time: a plain addition, made legal.
         self.value.store(self.get().wrapping_add(count), Ordering::Relaxed);
     }
 
+    /// How many there were.
     pub fn get(&self) -> u64 {
         self.value.load(Ordering::Relaxed)
     }
@@ -26,25 +30,25 @@ impl Counter {
 pub static CALLS: Counter = Counter::new("calls");
 /// Calls that ended with an error.
 pub static ERRORS: Counter = Counter::new("errors");
-/// Boards and companions that a call changed.
+/// Calls that changed something.
 pub static WRITES: Counter = Counter::new("writes");
 /// Newcomers that a full board did not take.
 pub static REFUSED: Counter = Counter::new("members_refused");
 /// Members that left a bounded board for a better one.
 pub static EVICTED: Counter = Counter::new("members_evicted");
-/// Companions that were rebuilt by a write.
-pub static REBUILT: Counter = Counter::new("companions_rebuilt");
-/// Companions that were dropped because their board was gone.
-pub static DROPPED: Counter = Counter::new("companions_dropped");
-/// Companions that went along with a renamed or moved board.
-pub static FOLLOWED: Counter = Counter::new("companions_followed");
+/// Calls that met a damaged board.
+pub static DAMAGED: Counter = Counter::new("damaged");
 
-/// Calls of `RATE.CHECK` that passed and that were denied, one pair for each algorithm.
+/// Calls of `RATE.CHECK … SLIDING`.
 pub static SLIDING: Verdicts = Verdicts::new("rate_sliding_allowed", "rate_sliding_denied");
+/// The same for `FIXED`.
 pub static FIXED: Verdicts = Verdicts::new("rate_fixed_allowed", "rate_fixed_denied");
+/// The same for `COUNTER`.
 pub static COUNTER: Verdicts = Verdicts::new("rate_counter_allowed", "rate_counter_denied");
+/// The same for `GCRA`.
 pub static GCRA: Verdicts = Verdicts::new("rate_gcra_allowed", "rate_gcra_denied");
 
+/// Calls that passed and that were denied.
 pub struct Verdicts {
     allowed: Counter,
     denied: Counter,
@@ -55,6 +59,7 @@ impl Verdicts {
         Verdicts { allowed: Counter::new(allowed), denied: Counter::new(denied) }
     }
 
+    /// Counts a call.
     pub fn add(&self, denied: bool) {
         if denied {
             self.denied.add(1);
@@ -64,15 +69,14 @@ impl Verdicts {
     }
 }
 
-pub static ALL: [&Counter; 16] = [
+/// All that `INFO` shows.
+pub static ALL: [&Counter; 14] = [
     &CALLS,
     &ERRORS,
     &WRITES,
     &REFUSED,
     &EVICTED,
-    &REBUILT,
-    &DROPPED,
-    &FOLLOWED,
+    &DAMAGED,
     &SLIDING.allowed,
     &SLIDING.denied,
     &FIXED.allowed,

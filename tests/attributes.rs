@@ -1,127 +1,832 @@
-//! Attributes of members: set, read in rows, gone with their member.
+//! Attributes of members: JSON objects in a hash that the schema names, which any client may read and write as well.
 
+use redis::Connection;
+use serde_json::Value as Json;
+
+use crate::layouts::info;
 use crate::script::script;
 use crate::support::*;
+use crate::workload::{assert_same, snapshot};
+
+const NO_DATA: &str = "ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash";
+
+/// Every read that has rows or members, on a board `b` with ann and bob.
+const READS: &[&str] = &[
+    "GET b ann",
+    "TOPN b 5",
+    "RANGE b 1 -1",
+    "PAGE b 1 5",
+    "AROUND b ann 1",
+    "BYSCORE b -inf inf",
+    "AMONG b 2 ann bob",
+    "QUERY b ann",
+    "STATS b",
+];
+
+/// A board `b` with ann at 5 and bob at 7, each with a record in the hash `h`.
+#[track_caller]
+fn board(con: &mut Connection, schema: &str) {
+    script(
+        con,
+        &format!(
+            r#"
+            FLUSHALL => +OK
+            RANK.CREATE b {schema} => +OK
+            RANK.ADD b 5 ann 7 bob => 2
+            HSET h ann {{"n":1}} bob {{"n":2}} => 2
+            "#
+        ),
+    );
+}
+
+/// The members that the hash `h` has records of.
+fn recorded(con: &mut Connection) -> String {
+    let shown = reply(con, "HKEYS h");
+    let mut names: Vec<&str> = shown.split('"').filter(|name| name.chars().all(char::is_alphanumeric)).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort_unstable();
+    names.join(" ")
+}
+
+fn json_reply(con: &mut Connection, line: &str) -> Json {
+    match cmd(con, line) {
+        Ok(redis::Value::BulkString(text)) => {
+            serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{line}: {error}"))
+        }
+        other => panic!("{line} replied {}", show_result(&other)),
+    }
+}
 
 on_every_server! {
     fn attributes_are_set_read_and_removed(server: Server) {
         script(&mut server.connect(), r#"
+            RANK.CREATE b DATA h => +OK
             RANK.ADD b 5 ann 7 bob => 2
             RANK.SETDATA b ann name Ann country NL => 2
             RANK.SETDATA b ann name Anna age 5 => 1
             RANK.SETDATA b ann NX name Other town Delft => 1
+            # An even number of arguments: NX is the name of an attribute.
             RANK.SETDATA b ann NX 5 => 1
-            RANK.GETDATA b ann => ["name", "Anna", "country", "NL", "age", "5", "town", "Delft", "NX", "5"]
-            RANK.GETDATA b ann town none name => ["Delft", nil, "Anna"]
+            RANK.SETDATA b ann nx NX 6 other 7 => 1
+            RANK.GETDATA b ann => ["name", "Anna", "country", "NL", "age", "5", "town", "Delft", "NX", "5", "other", "7"]
+            RANK.GETDATA b ann town none name town => ["Delft", nil, "Anna", "Delft"]
             RANK.GETDATA b bob => []
             RANK.GETDATA b bob name => [nil]
-            RANK.GETDATA b nobody => nil
-            RANK.DELDATA b nobody => 0
+            RANK.DELDATA b bob => 0
             RANK.DELDATA b ann age none age => 1
-            RANK.DELDATA b ann => 4
+            HGET h ann => "{\"name\":\"Anna\",\"country\":\"NL\",\"town\":\"Delft\",\"NX\":\"5\",\"other\":\"7\"}"
+            RANK.DELDATA b ann => 5
+            HEXISTS h ann => 0
             RANK.DELDATA b ann => 0
-            RANK.SETDATA b nobody a b => ERR 'nobody' is not on the board: attributes are for members
+            RANK.DELDATA b ann name => 0
             RANK.SETDATA b ann a "\xff" => ERR value takes UTF-8 text, got \xff
             RANK.SETDATA b ann "\xff" a => ERR attr takes UTF-8 text, got \xff
             RANK.SETDATA b ann odd => ERR wrong number of arguments for 'rank.setdata' command
+            RANK.SETDATA b ann NX => ERR wrong number of arguments for 'rank.setdata' command
+            RANK.SETDATA b ann odd a b => ERR wrong number of arguments for 'rank.setdata' command
+            RANK.PUTDATA b ann => ERR wrong number of arguments for 'rank.putdata' command
+            RANK.PUTDATA b ann {} {} => ERR wrong number of arguments for 'rank.putdata' command
+            RANK.GETDATA b => ERR wrong number of arguments for 'rank.getdata' command
+            RANK.DELDATA b => ERR wrong number of arguments for 'rank.deldata' command
+            EXISTS h => 0
         "#);
     }
 
-    fn every_row_can_have_them(server: Server) {
+    fn the_schema_names_the_hash_and_changes_its_mind(server: Server) {
         let mut con = server.connect();
-        script(&mut con, "RANK.ADD b 5 ann 7 bob => 2\n RANK.SETDATA b ann name Ann => 1");
-        let ann = r#"[2, "ann", "5", ["name", "Ann"]]"#;
-        let bob = r#"[1, "bob", "7", nil]"#;
+        script(&mut con, "RANK.CREATE b => +OK\n RANK.ADD b 5 ann => 1\n HSET h ann {\"n\":1} => 1\n HSET other ann {\"n\":2} => 1");
+        for (alter, data, row) in [
+            ("DATA h", "\"h\"", r#"[1, "ann", "5", ["n", "1"]]"#),
+            ("DATA other OWNED", "\"other\"", r#"[1, "ann", "5", ["n", "2"]]"#),
+            ("data h owned", "\"h\"", r#"[1, "ann", "5", ["n", "1"]]"#),
+            ("DATA h", "\"h\"", r#"[1, "ann", "5", ["n", "1"]]"#),
+            ("NODATA", "nil", NO_DATA),
+            ("NODATA KEEP 5", "nil", NO_DATA),
+            ("UPDATE BEST DATA none KEEP 7", "\"none\"", r#"[1, "ann", "5", nil]"#),
+        ] {
+            expect(&mut con, &format!("RANK.ALTER b {alter}"), "+OK");
+            assert_eq!(info(&mut con, "b", "data"), data, "{alter}");
+            expect(&mut con, "RANK.GET b ann WITHDATA", row);
+        }
+        // The hashes were never touched.
+        script(&mut con, r#"
+            HGETALL h => ["ann", "{\"n\":1}"]
+            HGETALL other => ["ann", "{\"n\":2}"]
+            EXISTS none => 0
+            RANK.ALTER b DATA => ERR DATA has no value
+            RANK.ALTER b DATA like => ERR DATA takes a key name other than LIKE and DATA, got like
+            RANK.ALTER b DATA DATA => ERR DATA takes a key name other than LIKE and DATA, got DATA
+            RANK.ALTER b DATA h NODATA => ERR DATA and NODATA exclude each other
+            RANK.ALTER b NODATA DATA h => ERR NODATA and DATA exclude each other
+            RANK.ALTER b DATA h DATA h => ERR DATA is given twice
+            RANK.ALTER b OWNED => ERR unknown option 'OWNED'
+            RANK.CREATE new DATA Like => ERR DATA takes a key name other than LIKE and DATA, got Like
+            EXISTS new => 0
+        "#);
+    }
+
+    fn any_client_and_any_number_of_boards_share_a_hash(server: Server) {
+        let mut con = server.connect();
+        script(&mut con, r#"
+            RANK.CREATE day DATA players => +OK
+            RANK.CREATE week FIELD a INT DATA players => +OK
+            RANK.CREATE all FIELD a DIGITS 3 TIES FIRST DATA players => +OK
+            RANK.ADD day 5 ann => 1
+            RANK.ADD week 50 ann 40 bob => 2
+            RANK.ADD all 500 ann => 1
+            HSET players ann {"name":"Ann","age":5,"vip":true} => 1
+            RANK.GET day ann WITHDATA => [1, "ann", "5", ["name", "Ann", "age", "5", "vip", "true"]]
+            RANK.GET week ann WITHDATA => [1, "ann", 50, ["name", "Ann", "age", "5", "vip", "true"]]
+            RANK.GET all ann WITHDATA => [1, "ann", 500, ["name", "Ann", "age", "5", "vip", "true"]]
+            RANK.SETDATA week ann name Anna => 0
+            HGET players ann => "{\"name\":\"Anna\",\"age\":5,\"vip\":true}"
+            RANK.GETDATA all ann name => ["Anna"]
+            # Whoever has a record: the hash is not this board's.
+            RANK.SETDATA day stranger name S => 1
+            RANK.GETDATA week stranger => ["name", "S"]
+            RANK.PUTDATA day other {"x":1} => +OK
+            RANK.DELDATA all other => 1
+            HEXISTS players other => 0
+            # Who leaves a board, and a board that goes, leave it alone.
+            RANK.REM day ann => 1
+            RANK.TRIM week 1 => 1
+            RANK.CLEAR all => 1
+            DEL day => 1
+            HLEN players => 2
+            RANK.ADD week 60 ann => 0
+            RANK.GET week ann WITHDATA => [1, "ann", 60, ["name", "Anna", "age", "5", "vip", "true"]]
+        "#);
+        expect(&mut con, "DBSIZE", "3");
+    }
+
+    fn types_are_kept(server: Server) {
+        let mut con = server.connect();
+        let record = r#"{"n":5,"big":9007199254740993,"f":1.5,"m":-0.25,"t":true,"z":null,"l":[1,"a",{}],"o":{"k":[false]},"s":"5","e":""}"#;
+        let shown = r#"["n", "5", "big", "9007199254740993", "f", "1.5", "m", "-0.25", "t", "true", "z", "null", "l", "[1,\"a\",{}]", "o", "{\"k\":[false]}", "s", "5", "e", ""]"#;
+        script(&mut con, "RANK.CREATE b DATA h => +OK\n RANK.ADD b 5 put 5 add 5 hset => 3");
+        expect(&mut con, &format!("RANK.PUTDATA b put {record}"), "+OK");
+        expect(&mut con, &format!("RANK.ADD b DATA {record} 6 add"), "0");
+        expect(&mut con, &format!("HSET h hset {record}"), "1");
+        let expected: Json = serde_json::from_str(record).expect("JSON");
+        for member in ["put", "add", "hset"] {
+            expect(&mut con, &format!("RANK.GETDATA b {member}"), shown);
+            assert_eq!(json_reply(&mut con, &format!("RANK.GET b {member} WITHDATA JSON"))["data"], expected, "{member}");
+            assert_eq!(json_reply(&mut con, &format!("HGET h {member}")), expected, "{member}");
+            // What is set beside them is text, and changes no other.
+            expect(&mut con, &format!("RANK.SETDATA b {member} n 6 new 7"), "1");
+            expect(&mut con, &format!("RANK.DELDATA b {member} f"), "1");
+            let mut changed = expected.clone();
+            changed["n"] = "6".into();
+            changed["new"] = "7".into();
+            changed.as_object_mut().expect("an object").remove("f");
+            assert_eq!(json_reply(&mut con, &format!("HGET h {member}")), changed, "{member}");
+        }
+        // An object replaces all that was there.
+        script(&mut con, r#"
+            RANK.PUTDATA b put {"only":1} => +OK
+            RANK.GETDATA b put => ["only", "1"]
+            RANK.ADD b DATA {"only":2} 6 add => 0
+            RANK.GETDATA b add => ["only", "2"]
+            RANK.PUTDATA b put {} => +OK
+            RANK.GETDATA b put => []
+        "#);
+        for mut con in [server.connect(), server.connect_resp3()] {
+            let is_map = reply(&mut con, "RANK.GETDATA b hset").starts_with('{');
+            let row = reply(&mut con, "RANK.GET b hset WITHDATA");
+            assert_eq!(row.contains('{') && row.ends_with("}]"), is_map, "{row}");
+        }
+    }
+
+    fn what_is_no_object_is_refused_before_anything_is_written(server: Server) {
+        let mut con = server.connect();
+        board(&mut con, "DATA h");
+        let before = snapshot(&mut con);
+        for text in ["", "5", "null", "[1]", r#"\"a\""#, r#"{\"a\":}"#, r#"{\"a\":1"#, r#"{\"a\":1} x"#, "{a:1}", r"\xff", r#"{\"a\":\"\xff\"}"#] {
+            for write in ["PUTDATA b ann J", "ADD b DATA J 9 ann", "ADD b CH DATA J 9 new", "MULTISET b DATA J 9 new"] {
+                let line = format!("RANK.{}", write.replace('J', &format!("\"{text}\"")));
+                let got = reply(&mut con, &line);
+                assert!(got.starts_with("ERR ") && got.contains(" takes a JSON object, got "), "{line}: {got}");
+            }
+        }
+        assert_same(&before, &snapshot(&mut con), "the server");
+        // Both call it by the name that the documentation gives it.
+        for write in ["PUTDATA b ann x", "ADD b DATA x 9 ann"] {
+            expect(&mut con, &format!("RANK.{write}"), "ERR json takes a JSON object, got x");
+        }
+    }
+
+    fn add_with_data_is_the_score_and_the_record_in_one_call(server: Server) {
+        script(&mut server.connect(), r#"
+            RANK.CREATE b DATA h => +OK
+            RANK.ADD b DATA {"n":1} 5 ann => 1
+            RANK.GET b ann WITHDATA => [1, "ann", "5", ["n", "1"]]
+            RANK.ADD b CH WITHRANK DATA {"m":2} 7 ann => [[1, 1, "ann", "7"]]
+            HGET h ann => "{\"m\":2}"
+            # On the board afterwards, whatever became of the score.
+            RANK.ADD b NX DATA {"m":3} 9 ann => 0
+            RANK.ADD b BEST DATA {"m":4} 1 ann => 0
+            RANK.GET b ann WITHDATA => [1, "ann", "7", ["m", "4"]]
+            RANK.ADD b NX DATA {"m":5} 9 bob => 1
+            RANK.MULTISET b DATA {"m":6} 9 bob => 0
+            HGET h bob => "{\"m\":6}"
+            # Not on the board: nothing is written.
+            RANK.ADD b XX DATA {"m":7} 9 eve => 0
+            RANK.ADD b KEEP 2 DATA {"m":7} 1 eve => 0
+            RANK.CREATE full KEEP 1 DATA h => +OK
+            RANK.ADD full DATA {"m":8} 5 zoe => 1
+            RANK.ADD full DATA {"m":9} 5 eve => 0
+            HEXISTS h eve => 0
+            RANK.ADD full DATA {"m":10} 6 eve => 1
+            HMGET h zoe eve => ["{\"m\":8}", "{\"m\":10}"]
+            RANK.CREATE spilled FIELD a INT FIELD b INT KEEP 1 DATA h => +OK
+            RANK.ADD spilled DATA {"s":1} 5 5 sue => 1
+            RANK.ADD spilled DATA {"s":2} 5 4 tim => 0
+            RANK.ADD spilled DATA {"s":3} AT 1700000000000 5 5 sue => 0
+            HMGET h sue tim => ["{\"s\":3}", nil]
+        "#);
+    }
+
+    fn add_with_data_needs_one_member_and_a_hash(server: Server) {
+        let mut con = server.connect();
+        board(&mut con, "DATA h");
+        script(&mut con, "RANK.CREATE no => +OK\n ZADD bare 1 x => 1");
+        let before = snapshot(&mut con);
+        for (line, error) in [
+            (r#"ADD b DATA {"a":1} 1 x 2 y"#, "ERR DATA is only valid with one member"),
+            (r#"ADD b DATA {"a":1} 1 x 2 x"#, "ERR DATA is only valid with one member"),
+            (r#"ADD b DATA {"a":1} DATA {"a":1} 1 x"#, "ERR DATA is given twice"),
+            (r#"ADD no DATA {"a":1} 1 x"#, NO_DATA),
+            (r#"ADD bare DATA {"a":1} 1 x"#, NO_DATA),
+            (r#"ADD none DATA {"a":1} 1 x"#, NO_DATA),
+            (r#"MULTISET none DATA {"a":1} 1 x"#, NO_DATA),
+            (r#"MULTISET none DATA {"a":1} 1 2 x"#, NO_DATA),
+            (r#"ADD b DATA {"a":1} nan x"#, "ERR field 'score' takes a finite number, got nan"),
+            (r#"INCR b DATA {"a":1} 1 x"#, "ERR the board takes 1 score and a member each, got 4 arguments"),
+        ] {
+            expect(&mut con, &format!("RANK.{line}"), error);
+        }
+        assert_same(&before, &snapshot(&mut con), "the server");
+    }
+
+    fn a_board_without_a_hash_has_no_attributes(server: Server) {
+        let mut con = server.connect();
+        script(&mut con, "RANK.CREATE no => +OK\n RANK.ADD no 5 ann 7 bob => 2\n ZADD bare 5 ann 7 bob => 2");
+        let before = snapshot(&mut con);
+        for key in ["no", "bare", "none"] {
+            for command in [
+                "SETDATA b ann k v", "SETDATA b ann NX k v", "PUTDATA b ann {}", "GETDATA b ann", "GETDATA b ann k", "GETDATA b stranger",
+                "DELDATA b ann", "DELDATA b ann k",
+            ] {
+                expect(&mut con, &format!("RANK.{}", command.replacen(" b ", &format!(" {key} "), 1)), NO_DATA);
+            }
+        }
+        for key in ["no", "bare"] {
+            for read in READS {
+                for json in ["", " JSON"] {
+                    expect(&mut con, &format!("RANK.{} WITHDATA{json}", read.replacen(" b", &format!(" {key}"), 1)), NO_DATA);
+                }
+            }
+        }
+        assert_same(&before, &snapshot(&mut con), "the server");
+    }
+
+    fn every_read_can_have_them(server: Server) {
+        let mut con = server.connect();
+        script(&mut con, r#"
+            RANK.CREATE b DATA h => +OK
+            RANK.ADD b 5 ann 7 bob 5 "\xff" => 3
+            HSET h ann {"name":"Ann","age":5} "\xff" {} => 2
+        "#);
+        let ann = r#"[2, "ann", "5", ["name", "Ann", "age", "5"]]"#;
+        let (bob, odd) = (r#"[1, "bob", "7", nil]"#, r#"[2, "\xff", "5", []]"#);
+        let (in_group, odd_in_group) = (r#"["ann", ["name", "Ann", "age", "5"]]"#, r#"["\xff", []]"#);
         for (read, expected) in [
             ("GET b ann", ann.to_string()),
-            ("TOPN b 5", format!("[{bob}, {ann}]")),
-            ("RANGE b 2 2", format!("[{ann}]")),
-            ("PAGE b 1 5", format!("[1, 1, 2, [{bob}, {ann}]]")),
-            ("AROUND b ann 1", format!("[{bob}, {ann}]")),
-            ("BYSCORE b 5 5", format!("[{ann}]")),
-            ("AMONG b 1 ann", r#"[[1, 2, "ann", "5", ["name", "Ann"]]]"#.to_string()),
+            ("GET b stranger", "nil".into()),
+            ("TOPN b 5", format!("[{bob}, {odd}, {ann}]")),
+            ("TOPN b 0", "[]".into()),
+            ("RANGE b 3 3", format!("[{ann}]")),
+            ("PAGE b 1 5", format!("[1, 1, 3, [{bob}, {odd}, {ann}]]")),
+            ("AROUND b ann 1", format!("[{odd}, {ann}]")),
+            ("BYSCORE b 5 5", format!("[{odd}, {ann}]")),
+            ("AMONG b 1 ann", r#"[[1, 2, "ann", "5", ["name", "Ann", "age", "5"]]]"#.into()),
+            ("QUERY b ann", format!("[2, [{in_group}, {odd_in_group}]]")),
+            ("QUERY b ann LIMIT 1 1", format!("[2, [{odd_in_group}]]")),
+            ("QUERY b bob DENSE", r#"[1, [["bob", nil]]]"#.into()),
+            ("QUERY b stranger", "nil".into()),
+            ("STATS b", format!(r#"[[1, [["bob", nil]]], [2, [{in_group}, {odd_in_group}]]]"#)),
+            ("STATS b LIMIT 0 1", r#"[[1, [["bob", nil]]]]"#.into()),
         ] {
             expect(&mut con, &format!("RANK.{read} WITHDATA"), &expected);
         }
-        expect(&mut con, "RANK.TOPN b 5 WITHDATA JSON",
-               r#""[{\"rank\":1,\"member\":\"bob\",\"score\":7,\"data\":null},{\"rank\":2,\"member\":\"ann\",\"score\":5,\"data\":{\"name\":\"Ann\"}}]""#);
-        expect(&mut server.connect_resp3(), "RANK.GET b ann WITHDATA", r#"[2, "ann", 5f, {"name": "Ann"}]"#);
-        for group in ["QUERY b ann", "STATS b"] {
-            expect(&mut con, &format!("RANK.{group} WITHDATA"), "ERR unknown option 'WITHDATA'");
-        }
-    }
-
-    fn they_leave_with_their_member(server: Server) {
-        let mut con = server.connect();
-        for (leave, back) in [
-            ("RANK.REM b ann", "RANK.ADD b 5 ann"),
-            ("RANK.TRIM b 1", "RANK.ADD b 5 ann"),
-            ("RANK.CLEAR b", "RANK.ADD b 5 ann"),
-            ("RANK.ADD b KEEP 2 9 eve", "RANK.ADD b 5 ann"),
-            // What a core command removed is hidden, and does not come back with the name.
-            ("ZREM b ann", "RANK.ADD b 5 ann"),
+        script(&mut server.connect_resp3(), r#"
+            RANK.GET b ann WITHDATA => [2, "ann", 5f, {"name": "Ann", "age": "5"}]
+            RANK.GET b bob WITHDATA => [1, "bob", 7f, nil]
+            RANK.QUERY b ann WITHDATA => [2, [["ann", {"name": "Ann", "age": "5"}], ["\xff", {}]]]
+            RANK.GETDATA b ann => {"name": "Ann", "age": "5"}
+            RANK.GETDATA b ann age none => ["5", nil]
+            RANK.GETDATA b bob => {}
+        "#);
+        let (ann, bob) = (r#"{"rank":2,"member":"ann","score":5,"data":{"name":"Ann","age":5}}"#, r#"{"rank":1,"member":"bob","score":7,"data":null}"#);
+        let odd = r#"{"rank":2,"member":{"base64":"/w=="},"score":5,"data":{}}"#;
+        let group = r#"[{"member":"ann","data":{"name":"Ann","age":5}},{"member":{"base64":"/w=="},"data":{}}]"#;
+        for (read, expected) in [
+            ("GET b ann", ann.to_string()),
+            ("TOPN b 5", format!("[{bob},{odd},{ann}]")),
+            ("RANGE b 1 1", format!("[{bob}]")),
+            ("PAGE b 3 1", format!(r#"{{"page":3,"pages":3,"members":3,"rows":[{ann}]}}"#)),
+            ("AROUND b bob 0", format!("[{bob}]")),
+            ("BYSCORE b 5 5 LIMIT 1 1", format!("[{ann}]")),
+            ("AMONG b 1 bob", r#"[{"place":1,"rank":1,"member":"bob","score":7,"data":null}]"#.into()),
+            ("QUERY b ann", format!(r#"{{"rank":2,"users":{group}}}"#)),
+            ("STATS b", format!(r#"[[1,[{{"member":"bob","data":null}}]],[2,{group}]]"#)),
         ] {
-            script(&mut con, "FLUSHALL => +OK\n RANK.ADD b 5 ann 7 bob => 2\n RANK.SETDATA b ann k v => 1");
-            reply(&mut con, leave);
-            expect(&mut con, "RANK.GETDATA b ann", "nil");
-            reply(&mut con, back);
-            expect(&mut con, "RANK.GETDATA b ann", "[]");
+            let got = cmd(&mut con, &format!("RANK.{read} JSON WITHDATA")).expect("JSON");
+            let redis::Value::BulkString(text) = got else { panic!("{read}: {}", show(&got)) };
+            assert_eq!(String::from_utf8_lossy(&text), expected, "{read}");
         }
     }
 
-    fn a_sorted_set_has_a_marker_as_long_as_it_has_attributes(server: Server) {
+    fn groups_with_attributes_are_those_without(server: Server) {
+        let mut con = server.connect();
+        for schema in ["FIELD a", "FIELD a DIGITS 3", "FIELD a INT", "FIELD a INT TIES FIRST", "FIELD a BITS 20 TIES LAST"] {
+            script(&mut con, &format!("FLUSHALL => +OK\n RANK.CREATE b {schema} DATA h => +OK"));
+            for (at, member) in ["d", "b", "c", "a"].iter().enumerate() {
+                expect(&mut con, &format!("RANK.ADD b AT {} DATA {{\"n\":{at}}} {} {member}", 1_700_000_000_000_u64 + at as u64, at / 3), "1");
+            }
+            for read in ["QUERY b c", "QUERY b c LIMIT 1 1", "STATS b", "STATS b DENSE", "QUERY b a ORDINAL"] {
+                let without = reply(&mut con, &format!("RANK.{read}"));
+                let mut with = without.clone();
+                for (at, member) in ["d", "b", "c", "a"].iter().enumerate() {
+                    with = with.replace(&format!("\"{member}\""), &format!(r#"["{member}", ["n", "{at}"]]"#));
+                }
+                expect(&mut con, &format!("RANK.{read} WITHDATA"), &with);
+            }
+        }
+    }
+
+    fn what_a_client_wrote_that_is_no_object_is_shown_as_it_is(server: Server) {
+        let mut con = server.connect();
+        board(&mut con, "DATA h");
+        for (value, shown, json) in [
+            ("text", r#""text""#, r#""text""#),
+            (r#""""#, r#""""#, r#""""#),
+            ("5", r#""5""#, r#""5""#),
+            ("null", r#""null""#, r#""null""#),
+            ("[1,2]", r#""[1,2]""#, r#""[1,2]""#),
+            (r#"{"n":1"#, r#""{\"n\":1""#, r#""{\"n\":1""#),
+            (r#""say \"hi\"\n""#, r#""say \"hi\"\n""#, r#""say \"hi\"\n""#),
+            (r#""\xff\xfe""#, r#""\xff\xfe""#, r#"{"base64":"//4="}"#),
+        ] {
+            expect(&mut con, &format!("HSET h ann {value}"), "0");
+            expect(&mut con, "RANK.GET b ann WITHDATA", &format!(r#"[2, "ann", "5", {shown}]"#));
+            expect(&mut con, "RANK.QUERY b ann WITHDATA", &format!(r#"[2, [["ann", {shown}]]]"#));
+            let expected: Json = serde_json::from_str(json).expect("JSON");
+            assert_eq!(json_reply(&mut con, "RANK.GET b ann WITHDATA JSON")["data"], expected, "{value}");
+            assert_eq!(json_reply(&mut con, "RANK.STATS b WITHDATA JSON")[1][1][0]["data"], expected, "{value}");
+            for write in ["SETDATA b ann k v", "SETDATA b ann NX k v"] {
+                expect(&mut con, &format!("RANK.{write}"), "ERR the attributes of 'ann' are not a JSON object: RANK.PUTDATA replaces them");
+            }
+            expect(&mut con, "HGET h ann", shown);
+            expect(&mut server.connect(), "RANK.GET b bob WITHDATA", r#"[1, "bob", "7", ["n", "2"]]"#);
+        }
+        script(&mut con, r#"
+            RANK.PUTDATA b ann {"n":3} => +OK
+            RANK.SETDATA b ann k v => 1
+            HSET h ann text => 0
+            RANK.ADD b DATA {"n":4} 5 ann => 0
+            RANK.GETDATA b ann => ["n", "4"]
+            HDEL h ann => 1
+        "#);
+        // So deep that a reader could fall over it.
+        let deep = format!("{{\"a\":{}1{}}}", "[".repeat(50_000), "]".repeat(50_000));
+        expect(&mut con, &format!("HSET h ann {deep}"), "1");
+        for read in ["RANK.GET b ann WITHDATA", "RANK.GET b ann WITHDATA JSON", "RANK.GETDATA b ann", "RANK.SETDATA b ann k v"] {
+            let got = reply(&mut con, read);
+            assert!(!got.starts_with("CLIENT"), "{read}: {got}");
+        }
+    }
+
+    fn the_entries_of_an_owned_hash_leave_with_their_member(server: Server) {
+        let mut con = server.connect();
+        for schema in ["", "FIELD a", "FIELD a DIGITS 3", "FIELD a BITS 60", "FIELD a INT", "FIELD a TIES FIRST"] {
+            for (leave, left) in [
+                ("RANK.REM b ann", "bob"),
+                ("RANK.REM b nobody ann bob ann", ""),
+                ("RANK.TRIM b 1", "bob"),
+                ("RANK.TRIM b 1 RETURN", "bob"),
+                ("RANK.TRIM b 0", ""),
+                ("RANK.CLEAR b", ""),
+                ("RANK.ADD b KEEP 2 9 eve", "bob"),
+                ("RANK.ADD b KEEP 1 9 eve 8 fay", ""),
+                ("RANK.ADD b KEEP 1 1 eve", "bob"),
+                ("RANK.ADD b KEEP 2 9 eve 10 ann", "ann"),
+                (r#"RANK.ADD b KEEP 2 DATA {"n":3} 9 eve"#, "bob eve"),
+                ("RANK.ALTER b KEEP 1", "bob"),
+                ("RANK.REM b nobody", "ann bob"),
+                ("RANK.TRIM b 2", "ann bob"),
+                ("RANK.ADD b KEEP 2 1 eve", "ann bob"),
+            ] {
+                for owned in [true, false] {
+                    board(&mut con, &format!("{schema} DATA h {}", if owned { "OWNED" } else { "" }));
+                    let answer = reply(&mut con, leave);
+                    assert!(!answer.starts_with("ERR"), "{schema}: {leave}: {answer}");
+                    let kept = if leave.contains("DATA") { "ann bob eve" } else { "ann bob" };
+                    assert_eq!(recorded(&mut con), if owned { left } else { kept }, "{schema}, owned: {owned}: {leave}");
+                }
+            }
+            // A board with its own bound: a newcomer, an increment, and who comes back.
+            for (leave, left) in [("RANK.ADD b 9 eve", "bob"), ("RANK.INCR b 9 eve", "bob"), ("RANK.INCR b 1 eve", "ann bob"), ("RANK.ADD b 9 eve 10 ann", "ann")] {
+                board(&mut con, &format!("{schema} KEEP 2 DATA h OWNED"));
+                reply(&mut con, leave);
+                assert_eq!(recorded(&mut con), left, "{schema}: {leave}");
+            }
+        }
+    }
+
+    /// A sorted set that becomes a board.
+    fn what_a_bound_trims_as_a_board_is_made_leaves_an_owned_hash(server: Server) {
+        let mut con = server.connect();
+        for (schema, left) in [("KEEP 1 DATA h OWNED", "bob"), ("ASC KEEP 1 DATA h OWNED", "ann"), ("KEEP 1 DATA h", "ann bob"), ("DATA h OWNED", "ann bob")] {
+            script(&mut con, "FLUSHALL => +OK\n ZADD b 5 ann 7 bob => 2\n HSET h ann {} bob {} => 2");
+            expect(&mut con, &format!("RANK.CREATE b {schema}"), "+OK");
+            assert_eq!(recorded(&mut con), left, "{schema}");
+        }
+    }
+
+    fn only_members_have_entries_in_an_owned_hash(server: Server) {
+        let mut con = server.connect();
+        for schema in ["", "FIELD a INT"] {
+            board(&mut con, &format!("{schema} DATA h OWNED"));
+            script(&mut con, r#"
+                HSET h stranger {"n":3} => 1
+                RANK.SETDATA b stranger k v => ERR 'stranger' is not on the board: add the member first
+                RANK.SETDATA b stranger NX k v => ERR 'stranger' is not on the board: add the member first
+                RANK.PUTDATA b stranger {} => ERR 'stranger' is not on the board: add the member first
+                RANK.GETDATA b stranger => nil
+                RANK.GETDATA b stranger n => nil
+                RANK.DELDATA b stranger => 0
+                RANK.DELDATA b stranger n => 0
+                HGET h stranger => "{\"n\":3}"
+                RANK.GETDATA b ann => ["n", "1"]
+                RANK.SETDATA b ann n 2 => 0
+                RANK.DELDATA b ann n => 1
+                RANK.PUTDATA b ann {"k":1} => +OK
+            "#);
+        }
+    }
+
+    fn a_core_command_leaves_the_hash_alone(server: Server) {
+        let mut con = server.connect();
+        for command in ["ZREM b ann bob", "ZREMRANGEBYRANK b 1 -1", "DEL b", "UNLINK b", "SET b x", "PEXPIRE b 1"] {
+            board(&mut con, "DATA h OWNED");
+            reply(&mut con, command);
+            wait_until(|| reply(&mut server.connect(), "RANK.GET b ann") != r#"[2, "ann", "5"]"#);
+            assert_eq!(recorded(&mut con), "ann bob", "{command}");
+        }
+        // Under the same name again, the hash is the new board's.
+        script(&mut con, "DEL b => 0\n RANK.CREATE b DATA h OWNED => +OK\n RANK.ADD b 1 ann => 1\n RANK.CLEAR b => 1\n EXISTS h => 0");
+    }
+
+    fn a_board_under_another_name_owns_nothing(server: Server) {
+        let mut con = server.connect();
+        for way in ["COPY", "RENAME", "RESTORE"] {
+            board(&mut con, "DATA h OWNED");
+            match way {
+                "COPY" => expect(&mut con, "COPY b c", "1"),
+                "RENAME" => expect(&mut con, "RENAME b c", "+OK"),
+                _ => {
+                    let Ok(redis::Value::BulkString(dump)) = cmd(&mut con, "DUMP b") else { panic!("no dump") };
+                    assert_eq!(show_result(&cmdv(&mut con, &[b"RESTORE".as_slice(), b"c", b"0", &dump])), "+OK");
+                }
+            }
+            script(&mut con, r#"
+                RANK.GET c ann WITHDATA => [2, "ann", "5", ["n", "1"]]
+                RANK.SETDATA c stranger n 3 => 1
+                RANK.GETDATA c stranger => ["n", "3"]
+                RANK.REM c ann => 1
+                RANK.TRIM c 0 => 1
+                RANK.ADD c 5 ann 7 bob => 2
+                RANK.ADD c KEEP 1 9 eve => 1
+                RANK.CLEAR c => 1
+                HLEN h => 3
+                RANK.ROTATE c c2 DATA h2 => ERR DATA is only valid for a board that owns its hash
+                RANK.ROTATE c c2 => 0
+                # Until it is told that it does.
+                RANK.ADD c 5 ann 7 bob => 2
+                RANK.ALTER c DATA h OWNED => +OK
+                RANK.SETDATA c stranger n 3 => ERR 'stranger' is not on the board: add the member first
+                RANK.REM c ann => 1
+                HEXISTS h ann => 0
+                RANK.CLEAR c => 1
+                EXISTS h => 0
+            "#);
+        }
+        // The same name in another database is the same name.
+        board(&mut con, "DATA h OWNED");
+        script(&mut con, "MOVE b 1 => 1\n MOVE h 1 => 1\n SELECT 1 => +OK\n RANK.REM b ann => 1\n HEXISTS h ann => 0");
+    }
+
+    fn a_board_that_is_back_under_its_name_owns_its_hash_again(server: Server) {
+        let mut con = server.connect();
+        board(&mut con, "DATA h OWNED");
+        script(&mut con, "RENAME b c => +OK\n RENAME c b => +OK\n RANK.REM b ann => 1\n HEXISTS h ann => 0");
+        // A copy in the original's place.
+        script(&mut con, "COPY b c => 1\n RANK.ADD b 5 zoe => 1\n RENAME c b => +OK\n RANK.GET b zoe => nil\n RANK.CLEAR b => 1\n EXISTS h => 0");
+    }
+
+    fn like_takes_the_hash_but_not_to_own_it(server: Server) {
+        let mut con = server.connect();
+        for owned in ["", " OWNED"] {
+            board(&mut con, &format!("DATA h{owned}"));
+            script(&mut con, "RANK.CREATE c LIKE b => +OK");
+            assert_eq!(info(&mut con, "c", "data"), "\"h\"");
+            assert_eq!(info(&mut con, "c", "schema"), "\"1 FIELD score DESC FLOAT DATA h\"");
+            script(&mut con, "RANK.ADD c 1 ann => 1\n RANK.GET c ann WITHDATA => [1, \"ann\", \"1\", [\"n\", \"1\"]]\n RANK.CLEAR c => 1\n HLEN h => 2");
+            script(&mut con, "RANK.CREATE c LIKE b => +OK\n RANK.CREATE c DATA h => +OK");
+        }
+    }
+
+    fn rotate_gives_the_archive_an_owned_hash_of_its_own(server: Server) {
+        let mut con = server.connect();
+        for schema in ["", "FIELD a INT", "FIELD a BITS 20 TIES FIRST KEEP 5"] {
+            board(&mut con, &format!("{schema} DATA h OWNED"));
+            script(&mut con, r#"
+                PEXPIREAT b 4000000000000 => 1
+                RANK.ROTATE b old => ERR the board owns its hash: name one for the archive with DATA hash
+                RANK.ROTATE b old DATA like => ERR DATA takes a key name other than LIKE and DATA, got like
+                RANK.ROTATE b old DATA => ERR DATA has no value
+                EXISTS old => 0
+                RANK.ROTATE b old DATA old.h => 2
+                EXISTS h => 0
+                HGETALL old.h => ["ann", "{\"n\":1}", "bob", "{\"n\":2}"]
+                RANK.GETDATA old ann => ["n", "1"]
+                RANK.COUNT b => 0
+                PEXPIRETIME old => 4000000000000
+                TTL b => -1
+                # Each has its own from now on.
+                RANK.ADD b DATA {"n":3} 5 ann => 1
+                HGETALL h => ["ann", "{\"n\":3}"]
+                RANK.REM old ann => 1
+                HGETALL old.h => ["bob", "{\"n\":2}"]
+                RANK.CLEAR b => 1
+                EXISTS h => 0
+                HLEN old.h => 1
+            "#);
+            for (key, data) in [("b", "\"h\""), ("old", "\"old.h\"")] {
+                assert_eq!(info(&mut con, key, "data"), data);
+                assert!(info(&mut con, key, "schema").ends_with(&format!(" OWNED {key}\"")), "{key}");
+            }
+            // A hash that is there already is nobody's to overwrite.
+            script(&mut con, "RANK.ADD b DATA {\"n\":4} 5 ann => 1\n HSET taken x y => 1");
+            let before = snapshot(&mut con);
+            for line in ["RANK.ROTATE b new DATA taken", "RANK.ROTATE b new DATA h", "RANK.ROTATE b old DATA new.h", "RANK.ROTATE b new DATA b"] {
+                let got = reply(&mut con, line);
+                assert!(got.starts_with("ERR "), "{line}: {got}");
+            }
+            assert_same(&before, &snapshot(&mut con), "the server");
+        }
+        // Nothing to rename.
+        script(&mut con, "FLUSHALL => +OK\n RANK.CREATE b DATA h OWNED => +OK\n RANK.ADD b 1 a => 1\n RANK.ROTATE b old DATA old.h => 1\n EXISTS h old.h => 0");
+        assert_eq!(info(&mut con, "old", "data"), "\"old.h\"");
+    }
+
+    /// One of the two would overwrite the other.
+    fn an_archive_and_its_hash_are_two_keys(server: Server) {
+        let mut con = server.connect();
+        for schema in ["", "FIELD a INT"] {
+            board(&mut con, &format!("{schema} DATA h OWNED"));
+            let before = snapshot(&mut con);
+            let got = reply(&mut con, "RANK.ROTATE b new DATA new");
+            assert!(got.starts_with("ERR "), "{got}");
+            assert_same(&before, &snapshot(&mut con), "the server");
+        }
+    }
+
+    fn rotate_of_a_board_that_owns_nothing_leaves_the_hash(server: Server) {
+        let mut con = server.connect();
+        for data in ["DATA h", ""] {
+            board(&mut con, data);
+            script(&mut con, r#"
+                RANK.ROTATE b old DATA h2 => ERR DATA is only valid for a board that owns its hash
+                RANK.ROTATE b old => 2
+                HLEN h => 2
+                RANK.ADD b 1 ann => 1
+            "#);
+            let expected = if data.is_empty() { "nil" } else { "\"h\"" };
+            assert_eq!([info(&mut con, "b", "data"), info(&mut con, "old", "data")], [expected, expected]);
+        }
+        script(&mut con, "ZADD bare 1 x => 1\n RANK.ROTATE bare old2 DATA h2 => ERR DATA is only valid for a board that owns its hash\n EXISTS old2 => 0");
+    }
+
+    fn a_hash_of_another_type_is_an_error_that_changes_nothing(server: Server) {
+        let mut con = server.connect();
+        let refused = "WRONGTYPE 'h', the hash of the board's attributes, holds another type of value";
+        for (owned, other) in [("", "SET h x"), (" OWNED", "RPUSH h x"), (" OWNED", "ZADD h 1 x")] {
+            board(&mut con, &format!("DATA h{owned}"));
+            expect(&mut con, "DEL h", "1");
+            reply(&mut con, other);
+            let before = snapshot(&mut con);
+            let mut lines: Vec<String> = READS.iter().flat_map(|read| [format!("{read} WITHDATA"), format!("{read} WITHDATA JSON")]).collect();
+            lines.extend(["SETDATA b ann k v", "PUTDATA b ann {}", "GETDATA b ann", "GETDATA b ann k", "DELDATA b ann", "DELDATA b ann k", "ADD b DATA {} 9 ann"].map(String::from));
+            if !owned.is_empty() {
+                lines.extend(["REM b ann", "TRIM b 1", "TRIM b 1 RETURN", "ADD b KEEP 2 9 eve", "ALTER b KEEP 1"].map(String::from));
+            }
+            for line in lines {
+                expect(&mut con, &format!("RANK.{line}"), refused);
+                expect(&mut con, "PING", "+PONG");
+            }
+            assert_same(&before, &snapshot(&mut con), "the server");
+            // What needs no attributes works.
+            expect(&mut con, "RANK.GET b ann", r#"[2, "ann", "5"]"#);
+            if owned.is_empty() {
+                script(&mut con, "RANK.ADD b 9 eve => 1\n RANK.REM b eve => 1\n RANK.TRIM b 1 => 1\n RANK.ALTER b NODATA => +OK");
+            }
+        }
+    }
+
+    /// Nobody leaves, so there is nothing to take out of the hash.
+    fn a_write_that_removes_nobody_does_without_an_owned_hash(server: Server) {
+        let mut con = server.connect();
+        for schema in ["", "FIELD a INT"] {
+            board(&mut con, &format!("{schema} DATA h OWNED"));
+            script(&mut con, "DEL h => 1\n SET h x => +OK");
+            for write in ["ADD b 9 eve", "ADD b 8 ann", "INCR b 1 ann", "ALTER b UPDATE BEST", "ALTER b KEEP 9", "ALTER b DATA other", "ALTER b NODATA"] {
+                let got = reply(&mut con, &format!("RANK.{write}"));
+                assert!(!got.starts_with("WRONGTYPE"), "{schema}: {write}: {got}");
+            }
+            expect(&mut con, "RANK.COUNT b", "3");
+        }
+    }
+
+    fn a_hash_may_have_any_name(server: Server) {
+        let mut con = server.connect();
+        for name in [r#""""#, r#"" ""#, r#""a b""#, r#""a\nb\r""#, r#""\x00""#, r#""%""#, r#""%20%zz""#, r#""\xff\xfe""#, r#""OWNED""#, r#""KEEP""#, r#""{}""#, r#""b:data""#] {
+            for schema in ["", "FIELD a INT"] {
+                script(&mut con, &format!(r#"
+                    FLUSHALL => +OK
+                    RANK.CREATE b {schema} DATA {name} OWNED => +OK
+                    RANK.ADD b DATA {{"n":1}} 5 ann => 1
+                    RANK.SETDATA b ann k v => 1
+                    HGET {name} ann => "{{\"n\":1,\"k\":\"v\"}}"
+                    RANK.GETDATA b ann => ["n", "1", "k", "v"]
+                    RANK.CREATE b {schema} DATA {name} OWNED => +OK
+                    DEBUG RELOAD => +OK
+                    RANK.GETDATA b ann n => ["1"]
+                    RANK.ROTATE b old DATA other => 1
+                    HEXISTS other ann => 1
+                    RANK.ADD b 5 ann => 1
+                    RANK.PUTDATA b ann {{"n":2}} => +OK
+                    RANK.REM b ann => 1
+                    EXISTS {name} => 0
+                    DBSIZE => 3
+                "#));
+                assert_eq!(info(&mut con, "b", "data"), name);
+            }
+        }
+        // And so may a board.
+        for key in [r#""a b\n""#, r#""%""#, r#""""#, r#""\x00\xff""#] {
+            script(&mut con, &format!(r#"
+                FLUSHALL => +OK
+                RANK.CREATE {key} DATA h OWNED => +OK
+                RANK.ADD {key} DATA {{"n":1}} 5 ann => 1
+                COPY {key} copy => 1
+                RANK.CLEAR copy => 1
+                HLEN h => 1
+                RANK.REM {key} ann => 1
+                EXISTS h => 0
+            "#));
+        }
+        // The board itself is no hash, though a RENAME may give it the name of its own.
+        expect(&mut con, "RANK.CREATE other DATA self", "+OK");
+        expect(&mut con, "RANK.ADD other 1 a", "1");
+        expect(&mut con, "RENAME other self", "+OK");
+        expect(&mut con, "RANK.GETDATA self a", "WRONGTYPE 'self', the hash of the board's attributes, holds another type of value");
+        for write in ["RANK.ADD self DATA {} 1 a", "RANK.REM self a", "RANK.CLEAR self", "RANK.ROTATE self x DATA y"] {
+            let got = reply(&mut con, write);
+            assert!(!got.starts_with("CLIENT") && !got.contains("internal"), "{write}: {got}");
+        }
+    }
+
+    fn members_may_have_any_name(server: Server) {
+        let mut con = server.connect();
+        for schema in ["", "FIELD a INT"] {
+            script(&mut con, &format!("FLUSHALL => +OK\n RANK.CREATE b {schema} DATA h OWNED => +OK"));
+            for name in [r#""""#, r#""\x00""#, r#""a b\n""#, r#""\xff""#, r#""NX""#, r#""%s%n""#] {
+                script(&mut con, &format!(r#"
+                    RANK.ADD b DATA {{"n":1}} 5 {name} => 1
+                    HGET h {name} => "{{\"n\":1}}"
+                    RANK.SETDATA b {name} k v => 1
+                    RANK.GETDATA b {name} => ["n", "1", "k", "v"]
+                    RANK.REM b {name} => 1
+                    EXISTS h => 0
+                "#));
+            }
+        }
+    }
+
+    /// Each was quadratic, or could be.
+    fn many_attributes_are_read_written_and_removed_in_linear_time(server: Server) {
+        const ATTRIBUTES: usize = 80_000;
+        let mut con = server.connect();
+        script(&mut con, "RANK.CREATE b DATA h => +OK\n RANK.ADD b 5 ann => 1");
+        let names: Vec<String> = (0..ATTRIBUTES).map(|number| format!("attribute{number}")).collect();
+        let pairs = names.iter().flat_map(|name| [name.clone(), "v".into()]);
+        let call = |command: &str, args: Vec<String>| -> Vec<String> {
+            [command, "b", "ann"].map(String::from).into_iter().chain(args).collect()
+        };
+        for (args, expected) in [
+            (call("RANK.SETDATA", pairs.collect()), ATTRIBUTES.to_string()),
+            (call("RANK.GETDATA", names.clone()), "[".into()),
+            (call("RANK.DELDATA", names.iter().rev().cloned().collect()), ATTRIBUTES.to_string()),
+        ] {
+            let got = show_result(&cmdv(&mut con, &args));
+            assert!(got.starts_with(&expected), "{}: {}", args[0], &got[..got.len().min(100)]);
+            let stat = server.info(&format!("cmdstat_{}", args[0].to_lowercase()));
+            let usec = stat.split(',').find_map(|part| part.strip_prefix("usec=")?.parse::<u64>().ok()).expect("a time");
+            // Time says nothing of a server under valgrind.
+            assert!(usec < 2_000_000 || server_wrapper().is_some(), "{} took {usec} us", args[0]);
+        }
+        expect(&mut con, "RANK.GETDATA b ann", "[]");
+    }
+
+    fn the_hash_keeps_its_expiry(server: Server) {
+        let mut con = server.connect();
+        board(&mut con, "DATA h OWNED");
+        expect(&mut con, "PEXPIREAT h 4000000000000", "1");
+        for write in ["SETDATA b ann k v", "PUTDATA b ann {}", "ADD b DATA {} 6 ann", "DELDATA b ann", "REM b ann", "SETDATA b bob k v"] {
+            let got = reply(&mut con, &format!("RANK.{write}"));
+            assert!(!got.starts_with("ERR"), "{write}: {got}");
+            expect(&mut con, "PEXPIRETIME h", "4000000000000");
+        }
+    }
+
+    fn who_watches_the_hash_sees_attributes_change_and_who_watches_the_board_does_not(server: Server) {
+        let (mut of_hash, mut of_board, mut con) = (server.connect(), server.connect(), server.connect());
+        board(&mut con, "DATA h OWNED");
+        for (change, hash_changes, board_changes) in [
+            ("SETDATA b ann k v", true, false), ("SETDATA b ann k v", false, false), ("SETDATA b ann NX k w", false, false),
+            ("PUTDATA b ann {\"k\":1,\"l\":2}", true, false), ("DELDATA b ann none", false, false), ("DELDATA b ann k", true, false),
+            ("ADD b DATA {\"k\":2} 5 ann", true, false), ("ADD b 6 ann", false, true), ("DELDATA b nobody", false, false),
+            ("REM b ann", true, true), ("REM b ann", false, false), ("GETDATA b bob", false, false), ("CLEAR b", true, true),
+        ] {
+            expect(&mut of_hash, "WATCH h", "+OK");
+            expect(&mut of_board, "WATCH b", "+OK");
+            let got = reply(&mut con, &format!("RANK.{change}"));
+            assert!(!got.starts_with("ERR"), "{change}: {got}");
+            for (watcher, changes) in [(&mut of_hash, hash_changes), (&mut of_board, board_changes)] {
+                script(watcher, "MULTI => +OK\n PING => +QUEUED");
+                assert_eq!(reply(watcher, "EXEC"), if changes { "nil" } else { "[+PONG]" }, "{change}");
+            }
+        }
+    }
+
+    fn no_two_boards_own_one_hash_and_no_board_is_its_own(server: Server) {
         script(&mut server.connect(), r#"
-            ZADD z -inf low 5 ann => 2
-            RANK.SETDATA z ann k v => 1
-            ZCARD z => 3
-            RANK.COUNT z => 2
-            RANK.TOPN z 5 => [[1, "ann", "5"], [2, "low", "-inf"]]
-            RANK.TOPN z 5 ASC => [[1, "low", "-inf"], [2, "ann", "5"]]
-            HLEN rank:data:{z} => 2
-            RANK.DELDATA z ann => 1
-            ZRANGE z 0 -1 => ["low", "ann"]
-            EXISTS rank:data:{z} => 0
-            RANK.SETDATA z ann k v => 1
-            RANK.REM z ann low => 2
-            EXISTS z rank:data:{z} => 0
+            RANK.CREATE s DATA s => ERR DATA takes a key other than the board's own, got s
+            RANK.CREATE o DATA h OWNED => +OK
+            RANK.ALTER o DATA o OWNED => ERR DATA takes a key other than the board's own, got o
+            RANK.ADD o 1 m => 1
+            RANK.ROTATE o arch DATA h => ERR the archive and its hash need two names that the board does not use
+            RANK.ROTATE o h DATA h2 => ERR the archive and its hash need two names that the board does not use
+            RANK.ROTATE o arch DATA arch => ERR the archive and its hash need two names that the board does not use
+            RANK.ROTATE o arch DATA h2 => 1
+            RANK.SETDATA arch m k v => 1
+            EXISTS h => 0
+            HGET h2 m => "{\"k\":\"v\"}"
         "#);
     }
 
-    fn a_change_of_attributes_ends_a_watch_of_the_board(server: Server) {
-        let (mut con, mut other) = (server.connect(), server.connect());
-        script(&mut con, "RANK.ADD b 5 ann => 1\n RANK.SETDATA b ann k v => 1");
-        for (change, ends) in [("RANK.SETDATA b ann k w", true), ("RANK.SETDATA b ann k w", false), ("RANK.DELDATA b ann", true)] {
-            expect(&mut con, "WATCH b", "+OK");
-            reply(&mut other, change);
-            let expected = if ends { "nil" } else { "[+PONG]" };
-            script(&mut con, &format!("MULTI => +OK\n PING => +QUEUED\n EXEC => {expected}"));
-        }
+    fn an_archive_has_all_that_the_board_had(server: Server) {
+        script(&mut server.connect(), r#"
+            RANK.CREATE o KEEP 2 DATA h OWNED => +OK
+            ZADD o 1 x 2 y 3 z => 3
+            HSET h x {"a":1} => 1
+            RANK.ROTATE o a DATA h5 => 3
+            RANK.COUNT a => 3
+            RANK.GETDATA a x => ["a", "1"]
+        "#);
     }
 
-    /// Whoever took the last attributes away.
-    fn a_sorted_set_without_attributes_has_no_marker(server: Server) {
-        let mut con = server.connect();
-        for mended in ["RANK.ADD d 5 a", "RANK.VERIFY d REPAIR"] {
-            script(&mut con, "RANK.ADD d 1 a 2 b => 2\n RANK.SETDATA d a k v => 1\n ZCARD d => 3\n ZREM d a => 1");
-            reply(&mut con, mended);
-            script(&mut con, "ZRANGEBYSCORE d -inf -inf => []\n EXISTS rank:data:{d} => 0\n FLUSHALL => +OK");
-        }
-        script(&mut con, "RANK.ADD d 1 a => 1\n RANK.SETDATA d a k v => 1\n DEL rank:data:{d} => 1\n RANK.ADD d 2 b => 1");
-        expect(&mut con, "ZRANGE d 0 -1", r#"["a", "b"]"#);
-        script(&mut con, "DEL d => 1\n RANK.ADD d 1 a => 1\n RANK.SETDATA d a k v => 1\n ZREM d a => 1");
-        reply(&mut con, "RANK.VERIFY d REPAIR");
-        expect(&mut con, "EXISTS d rank:data:{d}", "0");
+    fn owning_a_hash_takes_the_permission_to_write_to_it(server: Server) {
+        let (mut con, mut reader) = (server.connect(), server.connect());
+        expect(&mut con, "ACL SETUSER reader on >x +@all ~b* %R~h", "+OK");
+        expect(&mut reader, "AUTH reader x", "+OK");
+        let refused = "NOPERM this user has no permissions to access 'h', the hash of the board's attributes";
+        expect(&mut reader, "RANK.CREATE b DATA h OWNED", refused);
+        expect(&mut reader, "RANK.CREATE b DATA h", "+OK");
+        expect(&mut reader, "RANK.ALTER b DATA h OWNED", refused);
     }
 
-    fn attributes_of_another_board_go_with_the_next_newcomer(server: Server) {
-        let mut con = server.connect();
-        script(&mut con, r#"
-            RANK.CREATE x => +OK
-            RANK.ADD x 1 a => 1
-            HSET rank:data:{x} id 0123456789abcdef :a {"k":"v"} => 2
-            RANK.GETDATA x a => []
-            RANK.ADD x 2 b => 1
-            EXISTS rank:data:{x} => 0
+    fn numbers_stay_as_they_were_written(server: Server) {
+        script(&mut server.connect(), r#"
+            RANK.CREATE b DATA h => +OK
+            RANK.PUTDATA b m {"n":12345678901234567890123,"e":1e2} => +OK
+            RANK.SETDATA b m q 1 => 1
+            HGET h m => "{\"n\":12345678901234567890123,\"e\":1e+2,\"q\":\"1\"}"
+            HSET h w {} => 1
+            RANK.DELDATA b w none => 0
+            HGET h w => "{}"
         "#);
     }
 }

@@ -10,6 +10,11 @@ const KEYS: &str = r#"
     RANK.ADD b 5 a 7 b => 2
     RANK.CREATE s KEEP 3 => +OK
     RANK.ADD s 5 a 7 b => 2
+    RANK.CREATE t FIELD p DIGITS 3 TIES FIRST => +OK
+    RANK.CREATE ts FIELD p DIGITS 3 TIES FIRST S => +OK
+    RANK.CREATE sp FIELD p INT TIES FIRST => +OK
+    RANK.CREATE d DATA h => +OK
+    RANK.CREATE o DATA h OWNED => +OK
     SET string x => +OK
     RPUSH list x => 1
     SADD set x => 1
@@ -76,8 +81,8 @@ on_every_server! {
             RANK.GET b a DENSE DENSE => ERR DENSE is given twice
             RANK.GET b a ASC DESC => ERR ASC and DESC exclude each other
             RANK.GET s a ASC => ERR ASC and DESC are for boards without a schema: this one has its own order
-            RANK.STATS b WITHDATA => ERR unknown option 'WITHDATA'
-            RANK.QUERY b a WITHDATA => ERR unknown option 'WITHDATA'
+            RANK.STATS b WITHDATA WITHDATA => ERR WITHDATA is given twice
+            RANK.QUERY b a WITHDATA => ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash
             RANK.TOPN b 1 LIMIT 0 1 => ERR unknown option 'LIMIT'
             RANK.GET b a FILL => ERR unknown option 'FILL'
             RANK.FORSCORE b 1 JSON => ERR unknown option 'JSON'
@@ -90,9 +95,33 @@ on_every_server! {
             RANK.ADD b KEEP x 1 a => ERR KEEP takes 1 or more, got x
             RANK.ADD s KEEP 3 1 a => ERR KEEP is set by the board's schema, to 3
 
+            # Times.
+            RANK.ADD t AT 1577836799999 1 a => ERR AT takes 1577836800000 to 3776860055551 on this board, got 1577836799999
+            RANK.INCR t AT 3776860055552 1 a => ERR AT takes 1577836800000 to 3776860055551 on this board, got 3776860055552
+            RANK.ADD ts AT 5872804096000 1 a => ERR AT takes 1577836800000 to 5872804095999 on this board, got 5872804096000
+            RANK.ADD sp AT 9007199254740992 1 a => ERR AT takes 0 to 9007199254740991 on this board, got 9007199254740992
+
+            # Attributes.
+            RANK.SETDATA d a odd => ERR wrong number of arguments for 'rank.setdata' command
+            RANK.SETDATA d a k "\xff" => ERR value takes UTF-8 text, got \xff
+            RANK.SETDATA o nobody k v => ERR 'nobody' is not on the board: add the member first
+            RANK.SETDATA b a k v => ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash
+            RANK.PUTDATA d a [1] => ERR json takes a JSON object, got [1]
+            RANK.PUTDATA o nobody {} => ERR 'nobody' is not on the board: add the member first
+            RANK.ADD d DATA x 1 a => ERR json takes a JSON object, got x
+            RANK.ADD d DATA {} 1 a 2 b => ERR DATA is only valid with one member
+            RANK.ADD s DATA {} 1 a => ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash
+            RANK.ROTATE o new => ERR the board owns its hash: name one for the archive with DATA hash
+            RANK.ROTATE b new FOO => ERR unknown option 'FOO'
+            RANK.ROTATE d new DATA h => ERR DATA is only valid for a board that owns its hash
+
             # Schemas.
             RANK.CREATE new KEEP 0 => ERR KEEP takes 1 or more, got 0
-            RANK.CREATE new FIELD a!b => ERR FIELD takes a name of 1 to 64 of A-Z a-z 0-9 _ -, got a!b
+            RANK.CREATE new FIELD a!b => ERR FIELD takes a name of 1 to 64 of A-Z a-z 0-9 _ - other than LIKE and DATA, got a!b
+            RANK.CREATE new FIELD like => ERR FIELD takes a name of 1 to 64 of A-Z a-z 0-9 _ - other than LIKE and DATA, got like
+            RANK.CREATE new DATA data => ERR DATA takes a key name other than LIKE and DATA, got data
+            RANK.CREATE new DATA => ERR DATA has no value
+            RANK.CREATE s KEEP 4 => ERR the board has a different schema: FIELD score DESC FLOAT KEEP 3
             RANK.CREATE new FIELD a FIELD a => ERR field 'a' is given twice
             RANK.CREATE new UPDATE X => ERR UPDATE takes SET or BEST, got X
             RANK.CREATE new TIES X => ERR TIES takes SHARED, FIRST, LAST or JOINED, got X
@@ -112,13 +141,13 @@ on_every_server! {
         script(&mut con, KEYS);
         let before = reply(&mut con, "DEBUG DIGEST");
         for line in [
-            "CREATE", "ALTER", "INFO", "INFO b x", "CLEAR", "CLEAR b x", "ROTATE b", "ROTATE b c d", "ADD", "ADD b",
+            "CREATE", "ALTER", "INFO", "INFO b x", "CLEAR", "CLEAR b x", "ROTATE b", "ADD", "ADD b",
             "ADD b 1", "MULTISET b 1", "INCR b 1",
             "INCR b", "REM b", "TRIM b", "GET b", "SCORE b", "SCORE b a x", "QUERY b", "STATS", "TOPN b", "RANGE b 1",
             "PAGE b 1", "AROUND b a",
             "BYSCORE b 1", "AMONG b 1", "COUNT", "COUNT b 1", "COUNT b 1 2 3", "FORSCORE b", "PERCENTILE b",
             "PERCENTILE b a x", "SCOREAT b",
-            "SCOREAT b 1 2",
+            "SCOREAT b 1 2", "SETDATA d a", "SETDATA d a k", "PUTDATA d a", "PUTDATA d a {} {}", "GETDATA d", "DELDATA d", "VERIFY",
         ] {
             let name = line.split(' ').next().unwrap_or_default().to_lowercase();
             let error = format!("ERR wrong number of arguments for 'rank.{name}' command");
@@ -139,7 +168,8 @@ on_every_server! {
                 "SCORE k a", "QUERY k a", "STATS k",
                 "TOPN k 0", "RANGE k 1 2", "PAGE k 1 1", "AROUND k a 1", "BYSCORE k 1 2", "AMONG k 1 a", "COUNT k",
                 "COUNT k 1 2", "FORSCORE k 1",
-                "PERCENTILE k a", "SCOREAT k 50",
+                "PERCENTILE k a", "SCOREAT k 50", "SETDATA k a x y", "PUTDATA k a {}", "GETDATA k a", "DELDATA k a", "VERIFY k", "VERIFY k REPAIR",
+                "GET k a WITHDATA", "ADD k DATA {} 1 a", "ALTER k DATA h", "ROTATE k new DATA h",
             ] {
                 let words: Vec<&str> = line.split(' ').map(|word| if word == "k" { key } else { word }).collect();
                 expect(&mut con, &format!("RANK.{}", words.join(" ")), WRONG_TYPE);
@@ -159,6 +189,9 @@ on_every_server! {
             ("CREATE string KEEP 0", "ERR KEEP takes 1 or more, got 0"),
             ("ADD none nan a", "ERR field 'score' takes a number, inf or -inf, got nan"),
             ("INCR none nan a", "ERR delta takes a finite number, got nan"),
+            ("PUTDATA string a x", "ERR json takes a JSON object, got x"),
+            ("ALTER string DATA like", "ERR DATA takes a key name other than LIKE and DATA, got like"),
+            ("ADD string DATA x 1 a", "ERR json takes a JSON object, got x"),
         ] {
             expect(&mut con, &format!("RANK.{line}"), error);
         }

@@ -10,14 +10,12 @@ const FUNCTIONS: &str = "#!lua name=l
     local function top(k, a) return redis.call('RANK.TOPN', k[1], a[1]) end
     redis.register_function{function_name='top', callback=top, flags={'no-writes'}}";
 
-/// The text of the board's marker without the id, and the id.
+/// The schema in the board's marker.
 #[track_caller]
-fn marker(con: &mut Connection, key: &str) -> (String, String) {
-    let shown = reply(con, &format!("ZRANGE {key} -inf -inf BYSCORE"));
-    let text = shown.strip_prefix(r#"["\x00rank 1 "#).and_then(|rest| rest.strip_suffix(r#""]"#));
-    let (id, schema) = text.and_then(|text| text.split_once(' ')).unwrap_or_else(|| panic!("no marker: {shown}"));
-    assert!(id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit()), "no id: {shown}");
-    (schema.into(), id.into())
+fn marker(con: &mut Connection, key: &str) -> String {
+    let shown = reply(con, &format!("ZRANGE {key} 0 0 WITHSCORES"));
+    let text = shown.strip_prefix(r#"["\x00rank 1 "#).and_then(|rest| rest.strip_suffix(r#"", "-inf"]"#));
+    text.unwrap_or_else(|| panic!("no marker: {shown}")).into()
 }
 
 /// `RANK.INFO` of a board with one FLOAT field, as RESP2 has it.
@@ -25,7 +23,7 @@ fn info(members: u64, order: &str, keep: &str, update: &str, schema: &str) -> St
     format!(
         "[\"members\", {members}, \"fields\", [[\"name\", \"score\", \"order\", \"{order}\", \"type\", \"FLOAT\"]], \
          \"ties\", \"SHARED\", \"keep\", {keep}, \"update\", \"{update}\", \"layout\", \"plain\", \"bits\", nil, \
-         \"schema\", {schema}, \"keys\", []]"
+         \"data\", nil, \"schema\", {schema}]"
     )
 }
 
@@ -69,18 +67,17 @@ on_every_server! {
             RANK.ADD b 5 a 7 b => 2
             RANK.CREATE plain => +OK
         "#);
-        let (schema, id) = marker(&mut con, "b");
+        let schema = marker(&mut con, "b");
         assert_eq!(schema, "FIELD score ASC FLOAT KEEP 3 UPDATE BEST");
-        expect(&mut con, "RANK.INFO b", &info(2, "ASC", "3", "BEST", &format!("\"1 {id} {schema}\"")));
+        expect(&mut con, "RANK.INFO b", &info(2, "ASC", "3", "BEST", &format!("\"1 {schema}\"")));
         let resp3_info = format!(
             "{{\"members\": 2, \"fields\": [{{\"name\": \"score\", \"order\": \"ASC\", \"type\": \"FLOAT\"}}], \
              \"ties\": \"SHARED\", \"keep\": 3, \"update\": \"BEST\", \"layout\": \"plain\", \"bits\": nil, \
-             \"schema\": \"1 {id} {schema}\", \"keys\": []}}"
+             \"data\": nil, \"schema\": \"1 {schema}\"}}"
         );
         expect(&mut resp3, "RANK.INFO b", &resp3_info);
         expect(&mut resp3, "RANK.INFO none", "nil");
-        let (schema, id) = marker(&mut con, "plain");
-        expect(&mut con, "RANK.INFO plain", &info(0, "DESC", "nil", "SET", &format!("\"1 {id} {schema}\"")));
+        expect(&mut con, "RANK.INFO plain", &info(0, "DESC", "nil", "SET", "\"1 FIELD score DESC FLOAT\""));
     }
 
     fn the_same_schema_again_changes_nothing(server: Server) {
@@ -104,8 +101,8 @@ on_every_server! {
         let mut con = server.connect();
         script(&mut con, "RANK.CREATE b KEEP 5 => +OK\n RANK.CREATE other ASC => +OK\n RANK.ADD b 1 a => 1");
         let before = marker(&mut con, "b");
-        for other in ["", "ASC KEEP 5", "KEEP 6", "KEEP 5 UPDATE BEST", "FIELD points KEEP 5", "LIKE other"] {
-            let error = "ERR the board already has another schema: FIELD score DESC FLOAT KEEP 5";
+        for other in ["", "ASC KEEP 5", "KEEP 6", "KEEP 5 UPDATE BEST", "FIELD points KEEP 5", "KEEP 5 DATA h", "LIKE other"] {
+            let error = "ERR the board has a different schema: FIELD score DESC FLOAT KEEP 5";
             expect(&mut con, format!("RANK.CREATE b {other}").trim(), error);
         }
         assert_eq!(marker(&mut con, "b"), before);
@@ -128,9 +125,9 @@ on_every_server! {
             SET s x => +OK
             RANK.CREATE c LIKE s => WRONGTYPE Operation against a key holding the wrong kind of value
         "#);
-        let ((a, a_id), (b, b_id)) = (marker(&mut con, "a"), marker(&mut con, "b"));
-        assert_eq!((a.as_str(), b.as_str()), ("FIELD points ASC FLOAT KEEP 2 UPDATE BEST", a.as_str()));
-        assert_ne!(a_id, b_id, "every marker has an id of its own");
+        for board in ["a", "b", "set"] {
+            assert_eq!(marker(&mut con, board), "FIELD points ASC FLOAT KEEP 2 UPDATE BEST");
+        }
     }
 
     fn a_sorted_set_becomes_a_plain_board_only(server: Server) {
@@ -169,16 +166,18 @@ on_every_server! {
     fn alter_changes_the_bound_and_the_rule(server: Server) {
         let mut con = server.connect();
         script(&mut con, "RANK.CREATE b => +OK\n RANK.ADD b 1 a 2 b 3 c => 3\n EXPIRE b 1000 => 1");
-        let (_, id) = marker(&mut con, "b");
         for (change, schema) in [
             ("KEEP 3 UPDATE BEST", "FIELD score DESC FLOAT KEEP 3 UPDATE BEST"),
             ("UPDATE SET", "FIELD score DESC FLOAT KEEP 3"),
             ("KEEP 2", "FIELD score DESC FLOAT KEEP 2"),
             ("KEEP 2", "FIELD score DESC FLOAT KEEP 2"),
+            ("DATA h KEEP 2", "FIELD score DESC FLOAT KEEP 2 DATA h"),
+            ("UPDATE BEST DATA h OWNED", "FIELD score DESC FLOAT KEEP 2 UPDATE BEST DATA h OWNED b"),
+            ("nodata", "FIELD score DESC FLOAT KEEP 2 UPDATE BEST"),
             ("UPDATE BEST NOKEEP", "FIELD score DESC FLOAT UPDATE BEST"),
         ] {
             expect(&mut con, &format!("RANK.ALTER b {change}"), "+OK");
-            assert_eq!(marker(&mut con, "b"), (schema.into(), id.clone()), "after {change}");
+            assert_eq!(marker(&mut con, "b"), schema, "after {change}");
         }
         script(&mut con, r#"
             RANK.TOPN b 9 => [[1, "c", "3"], [2, "b", "2"]]
@@ -212,7 +211,7 @@ on_every_server! {
     fn rotate_starts_anew_under_the_same_schema(server: Server) {
         let mut con = server.connect();
         script(&mut con, "RANK.CREATE week ASC KEEP 9 => +OK\n RANK.ADD week 1 a 2 b => 2\n EXPIRE week 1000 => 1");
-        let (schema, id) = marker(&mut con, "week");
+        let schema = marker(&mut con, "week");
         script(&mut con, r#"
             RANK.ROTATE week week:1 => 2
             RANK.TOPN week:1 9 => [[1, "a", "1"], [2, "b", "2"]]
@@ -220,10 +219,10 @@ on_every_server! {
             RANK.COUNT week => 0
             TTL week => -1
             RANK.ADD week 5 c => 1
-            RANK.ROTATE week week:1 => ERR archive takes a key that does not exist, and this one does
-            RANK.ROTATE week week => ERR archive takes a key that does not exist, and this one does
+            RANK.ROTATE week week:1 => ERR the archive key already exists
+            RANK.ROTATE week week => ERR the archive key already exists
             SET s x => +OK
-            RANK.ROTATE week s => ERR archive takes a key that does not exist, and this one does
+            RANK.ROTATE week s => ERR the archive key already exists
             RANK.TOPN week 9 => [[1, "c", "5"]]
             GET s => "x"
             RANK.ROTATE none archive => ERR no such key
@@ -233,10 +232,7 @@ on_every_server! {
             EXISTS z => 0
             ZRANGE z:1 0 -1 => ["a", "b"]
         "#);
-        assert_eq!(marker(&mut con, "week:1"), (schema.clone(), id.clone()), "the archive is the board as it was");
-        let (new_schema, new_id) = marker(&mut con, "week");
-        assert_eq!(new_schema, schema);
-        assert_ne!(new_id, id, "a new marker has a new id");
+        assert_eq!([marker(&mut con, "week:1"), marker(&mut con, "week")], [schema.clone(), schema]);
     }
 
     fn the_marker_never_shows_and_never_counts(server: Server) {
@@ -274,8 +270,7 @@ on_every_server! {
                 RANK.TRIM {order} 2 RETURN => ["c"]
                 RANK.CLEAR {order} => 2
             "#));
-            let (schema, id) = marker(&mut con, order);
-            let name = format!(r#""\x00rank 1 {id} {schema}""#);
+            let name = format!(r#""\x00rank 1 {}""#, marker(&mut con, order));
             script(&mut con, &format!(r#"
                 RANK.GET {order} {name} => nil
                 RANK.SCORE {order} {name} => nil
@@ -292,10 +287,11 @@ on_every_server! {
     fn nobody_can_take_the_markers_name(server: Server) {
         let mut con = server.connect();
         script(&mut con, "RANK.CREATE b KEEP 3 => +OK\n RANK.ADD b 1 a => 1");
-        let (schema, id) = marker(&mut con, "b");
+        let schema = marker(&mut con, "b");
         for write in ["ADD b 5", "ADD b NX 5", "INCR b 5", "MULTISET b 5"] {
-            let got = reply(&mut con, &format!(r#"RANK.{write} "\x00rank 1 {id} {schema}""#));
-            assert_eq!(marker(&mut con, "b"), (schema.clone(), id.clone()), "{write} replied {got}");
+            let got = reply(&mut con, &format!(r#"RANK.{write} "\x00rank 1 {schema}""#));
+            assert!(got.starts_with("ERR a member name cannot start with"), "{write} replied {got}");
+            assert_eq!(marker(&mut con, "b"), schema, "{write} replied {got}");
         }
         expect(&mut con, "RANK.TOPN b 9", r#"[[1, "a", "1"]]"#);
     }
@@ -316,10 +312,32 @@ on_every_server! {
         "#);
     }
 
+    fn a_board_travels_by_dump_and_restore(kind: Kind) {
+        let (from, to) = (Server::builder(kind).start(), Server::builder(kind).start());
+        let mut con = from.connect();
+        script(&mut con, r#"
+            RANK.CREATE plain ASC KEEP 3 => +OK
+            RANK.ADD plain 5 a 3 b => 2
+            RANK.CREATE spilled FIELD n INT TIES FIRST => +OK
+            RANK.ADD spilled 5 a 7 b => 2
+        "#);
+        for key in ["plain", "spilled"] {
+            let Ok(redis::Value::BulkString(dump)) = cmd(&mut con, &format!("DUMP {key}")) else { panic!("no dump") };
+            let restore = [b"RESTORE".as_slice(), b"c", b"0", &dump, b"REPLACE"];
+            assert_eq!(show_result(&cmdv(&mut to.connect(), &restore)), "+OK");
+            for read in ["INFO K", "TOPN K 9", "GET K b", "GET K nobody"] {
+                let expected = reply(&mut con, &format!("RANK.{}", read.replace('K', key)));
+                expect(&mut to.connect(), &format!("RANK.{}", read.replace('K', "c")), &expected);
+            }
+            expect(&mut to.connect(), "RANK.ADD c 1 z", "1");
+            expect(&mut to.connect(), "RANK.REM c z a", "2");
+        }
+    }
+
     fn an_unknown_format_is_an_error_and_no_plain_board(server: Server) {
         let mut con = server.connect();
         let unknown = "ERR the board has format version 2: this module reads version 1";
-        expect(&mut con, r#"ZADD b -inf "\x00rank 2 0123456789abcdef NEW" 5 a"#, "2");
+        expect(&mut con, r#"ZADD b -inf "\x00rank 2 NEW" 5 a"#, "2");
         for command in ["TOPN b 1", "ADD b 6 b", "INFO b", "COUNT b", "CREATE b", "CLEAR b", "REM b a", "GET b a"] {
             expect(&mut con, &format!("RANK.{command}"), unknown);
         }

@@ -1,61 +1,109 @@
-//! A real cluster: companions live in the slot of their board, move with it, and outlive a failover.
+//! A real cluster: a board moves with its slot, under load, and outlives a failover; attributes are never split from it.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread;
 
-use redis::Value;
+use redis::{Connection, Value};
 
 use crate::support::*;
 use crate::workload::{all_keys, bytes, check_boards};
 
-/// Boards in one slot (that of `s`), with a hash tag and without, with both companions.
-const IN_SLOT: &[&str] = &["s", "{s}one", "two{s}", "x{s}y"];
+/// Boards in one slot (that of `s`), with a hash tag and without, spilled and packed, with attributes of their own.
+const IN_SLOT: &[(&str, &str)] = &[
+    ("s", "FIELD a INT FIELD b INT DATA data{s}"),
+    ("{s}one", "FIELD a INT FIELD b INT TIES LAST DATA {s}owned OWNED"),
+    ("two{s}", "FIELD a BITS 30 FIELD b BITS 30 DATA {s}wide"),
+    ("x{s}y", "FIELD a DIGITS 7 FIELD b DIGITS 7 DATA {s}packed"),
+];
 
-/// A board with two fields and attributes, in which one member stands for a number.
-fn write(client: &mut Client, board: &str, member: &str, number: u64) {
-    let number = number.to_string();
-    let added = client.send(&["RANK.MULTISET", board, &number, &number, member]);
-    assert!(["0", "1"].contains(&added.as_str()), "{board}: {added}");
-    let data = client.send(&["RANK.SETDATA", board, member, "number", &number]);
-    assert!(["0", "1"].contains(&data.as_str()), "{board}: {data}");
-}
-
-/// The number that a member stands for, which score and attribute must agree on, but for a write in between.
+/// Makes the boards, each with one member that nobody changes.
 #[track_caller]
-fn read(client: &mut Client, board: &str, member: &str) -> u64 {
-    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse::<u64>().unwrap_or(0);
-    let score = client.send(&["RANK.SCORE", board, member]);
-    let data = client.send(&["RANK.GETDATA", board, member, "number"]);
-    let number = digits(&data);
-    assert_eq!(score, format!("[{number}, {number}]"), "{board} {member}: {data}");
-    number
+fn create(client: &mut Client) {
+    for (board, schema) in IN_SLOT {
+        assert_eq!(client.line(&format!("RANK.CREATE {board} {schema}")), "+OK");
+        write(client, board, "still", 7);
+    }
 }
 
-/// Writers that go on until they are stopped, on all boards of the slot: what they were told, in the end.
+/// Writes a number as score and attribute, in one command.
+#[track_caller]
+fn write(client: &mut Client, board: &str, member: &str, number: u64) {
+    let (score, data) = (number.to_string(), format!("{{\"number\":{number}}}"));
+    let added = client.send(&["RANK.ADD", board, "DATA", &data, &score, &score, member]);
+    assert!(["0", "1"].contains(&added.as_str()), "{board}: {added}");
+}
+
+/// The number that a member stands for, which score and attribute must agree on at any time; none if it is not there.
+#[track_caller]
+fn read(client: &mut Client, board: &str, member: &str) -> Option<u64> {
+    let row = client.send(&["RANK.GET", board, member, "WITHDATA"]);
+    if row == "nil" {
+        return None;
+    }
+    let number = row.split(", ").nth(2).and_then(|score| score.parse().ok());
+    let number: u64 = number.unwrap_or_else(|| panic!("{board} {member}: {row}"));
+    let expected = format!("\"{member}\", {number}, {number}, [\"number\", \"{number}\"]]");
+    assert!(row.ends_with(&expected), "{board} {member}: {row}");
+    Some(number)
+}
+
+/// Deletes the boards and their hashes, after which nothing is left in the slot.
+#[track_caller]
+fn delete(cluster: &Cluster, slot: u16) {
+    let mut client = cluster.client();
+    for (board, schema) in IN_SLOT {
+        let hash = schema.split("DATA ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a hash");
+        assert_eq!(client.send(&["DEL", board, hash]), "2", "{board}");
+    }
+    expect(&mut cluster.owner(slot).connect(), &format!("CLUSTER COUNTKEYSINSLOT {slot}"), "0");
+}
+
+/// Clients that write and read all boards of the slot until they are stopped.
 struct Load {
     stop: Arc<AtomicBool>,
     writers: Vec<thread::JoinHandle<(u64, usize)>>,
+    reader: thread::JoinHandle<u64>,
 }
+
+const WRITERS: usize = 2;
 
 impl Load {
     fn start(cluster: &Cluster) -> Load {
         let stop = Arc::new(AtomicBool::new(false));
-        let writers = (0..2).map(|writer| {
+        let writers = (0..WRITERS).map(|writer| {
             let (mut client, stop) = (cluster.client(), stop.clone());
             thread::spawn(move || {
                 let mut round = 0;
                 while !stop.load(Ordering::Relaxed) {
                     round += 1;
-                    for board in IN_SLOT {
+                    for (board, _) in IN_SLOT {
                         write(&mut client, board, &format!("w{writer}"), round);
                     }
                 }
                 (round, client.tried_again)
             })
         });
-        Load { writers: writers.collect(), stop }
+        let writers = writers.collect();
+        let (mut client, stopped) = (cluster.client(), stop.clone());
+        // What was there once is there for good, and numbers only grow.
+        let reader = thread::spawn(move || {
+            let (mut seen, mut rounds) = ([[None; WRITERS]; IN_SLOT.len()], 0);
+            while !stopped.load(Ordering::Relaxed) {
+                for (at, (board, _)) in IN_SLOT.iter().enumerate() {
+                    assert_eq!(read(&mut client, board, "still"), Some(7), "{board}");
+                    for (writer, last) in seen[at].iter_mut().enumerate() {
+                        let number = read(&mut client, board, &format!("w{writer}"));
+                        assert!(number >= *last, "{board} w{writer}: {number:?} after {last:?}");
+                        *last = number;
+                    }
+                }
+                rounds += 1;
+            }
+            rounds
+        });
+        Load { writers, reader, stop }
     }
 
     /// Ends the load; whether everything that was acknowledged is there. How often writers had to try again.
@@ -64,19 +112,20 @@ impl Load {
         self.stop.store(true, Ordering::Relaxed);
         let mut client = cluster.client();
         let mut tried_again = 0;
+        assert!(self.reader.join().expect("the reader was told nothing wrong") > 0);
         for (writer, handle) in self.writers.into_iter().enumerate() {
             let (round, tries) = handle.join().expect("no writer fails");
             assert!(round > 0);
             tried_again += tries;
-            for board in IN_SLOT {
-                assert_eq!(read(&mut client, board, &format!("w{writer}")), round, "{board} w{writer}");
+            for (board, _) in IN_SLOT {
+                assert_eq!(read(&mut client, board, &format!("w{writer}")), Some(round), "{board} w{writer}");
             }
         }
         tried_again
     }
 }
 
-/// Every key is where it belongs, and every companion is its board's.
+/// Every key is where it belongs, and every board is whole.
 #[track_caller]
 fn check(cluster: &Cluster) {
     cluster.wait_until_whole();
@@ -101,9 +150,9 @@ fn check(cluster: &Cluster) {
     }
 }
 
-/// Moves a slot key by key, as `redis-cli --cluster reshard` does, with `between` after each key.
+/// Moves a slot key by key, as `redis-cli --cluster reshard` does, while others read and write.
 #[track_caller]
-pub fn reshard(cluster: &Cluster, slot: u16, mut between: impl FnMut(&[u8])) {
+fn reshard(cluster: &Cluster, slot: u16) {
     let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
     let (mut source, mut target) = (from.connect(), to.connect());
     expect(&mut target, &format!("CLUSTER SETSLOT {slot} IMPORTING {}", cluster.id(from)), "+OK");
@@ -117,127 +166,228 @@ pub fn reshard(cluster: &Cluster, slot: u16, mut between: impl FnMut(&[u8])) {
         let args: [&[u8]; 6] = [b"MIGRATE", b"127.0.0.1", port.as_bytes(), &key, b"0", b"5000"];
         let answer = show_result(&cmdv(&mut source, &args));
         assert!(["+OK", "+NOKEY"].contains(&answer.as_str()), "{answer}");
-        between(&key);
     }
     for con in [&mut target, &mut source] {
         expect(con, &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)), "+OK");
     }
-    // The others hear of it by gossip.
-    wait_until(|| cluster.owner(slot).port() == to.port());
+    settle(cluster, slot, to);
 }
 
+/// Waits until every node has heard by gossip who has the slot, and from which epoch: whoever takes it next needs a later
+/// one, or its claim is not believed.
+#[track_caller]
+fn settle(cluster: &Cluster, slot: u16, owner: &Server) {
+    let moved = format!("MOVED {slot} 127.0.0.1:{}", owner.port());
+    let epoch = |node: &Server| {
+        let info = reply(&mut node.connect(), "CLUSTER INFO");
+        info.split("\\r\\n")
+            .find_map(|line| line.strip_prefix("cluster_current_epoch:").map(str::to_string))
+            .expect("an epoch")
+    };
+    wait_until(|| {
+        let agrees = |node: &Server| node.port() == owner.port() || reply(&mut node.connect(), "EXISTS s") == moved;
+        cluster.owner(slot).port() == owner.port()
+            && cluster.nodes.iter().all(|node| agrees(node) && epoch(node) == epoch(owner))
+    });
+}
+
+/// A command to a node that a slot is coming to.
+fn asking(con: &mut Connection, line: &str) -> String {
+    expect(con, "ASKING", "+OK");
+    reply(con, line)
+}
+
+const TRY_AGAIN: &str = "TRYAGAIN the board and the hash of its attributes are being moved to another node";
+
+/// A board whose marker says that `s` owns a hash in another slot.
+#[track_caller]
+fn forge(client: &mut Client, board: &str) {
+    let schema = "FIELD a DESC INT FIELD b DESC INT";
+    assert_eq!(client.line(&format!("RANK.CREATE {board} {schema}")), "+OK");
+    assert_eq!(client.line(&format!("RANK.ADD {board} 5 5 m")), "1");
+    assert_eq!(client.send(&["ZREM", board, &format!("\0rank 1 {schema}")]), "1");
+    assert_eq!(client.send(&["ZADD", board, "-inf", &format!("\0rank 1 {schema} DATA elsewhere OWNED s")]), "1");
+}
+
+/// What needs the hash, on the board `s` that owns it.
+const NEED_THE_HASH: &[&str] = &[
+    "RANK.GETDATA s m",
+    "RANK.GETDATA s m number",
+    "RANK.SETDATA s m a b",
+    "RANK.PUTDATA s m {}",
+    "RANK.DELDATA s m",
+    "RANK.GET s m WITHDATA",
+    "RANK.TOPN s 5 WITHDATA",
+    "RANK.ADD s DATA {} 6 6 m",
+    "RANK.ADD s DATA {} 6 6 new",
+    "RANK.REM s m",
+    "RANK.TRIM s 0",
+    "RANK.TRIM s 0 RETURN",
+    "RANK.CLEAR s",
+];
+
 on_every_server! {
-    fn companions_live_in_the_slot_of_their_board(kind: Kind) {
+    fn a_board_needs_no_slot_but_its_own(kind: Kind) {
         let cluster = Cluster::start(kind, false);
         let mut client = cluster.client();
         for at in 0..40 {
-            for board in [format!("board{at}"), format!("{{tag{at}}}x"), format!("a{at}{{b"), format!("{{{{x{at}}}}}")] {
-                write(&mut client, &board, "m", at);
-                assert_eq!(read(&mut client, &board, "m"), at);
+            // Whatever its braces.
+            for board in [format!("board{at}"), format!("{{tag{at}}}x"), format!("a{at}{{b"), format!("{{{{x{at}}}}}"), format!("a}}{at}"), format!("{{}}{at}")] {
+                assert_eq!(client.line(&format!("RANK.MULTISET {board} {at} 2 m")), "1");
+                assert_eq!(client.line(&format!("RANK.GET {board} m")), format!("[1, \"m\", {at}, 2]"));
             }
         }
-        assert_eq!(client.send(&["RANK.ROTATE", "board1", "{board1}old"]), "1");
-        assert_eq!(read(&mut client, "{board1}old", "m"), 1);
-        assert_eq!(client.send(&["RANK.CREATE", "{board1}like", "LIKE", "{board1}old"]), "+OK");
-        assert_eq!(client.send(&["RENAME", "board2", "{board2}new"]), "+OK");
-        wait_until(|| client.send(&["EXISTS", "rank:data:{board2}"]) == "0");
-        assert_eq!(read(&mut client, "{board2}new", "m"), 2);
+        assert_eq!(client.line("RANK.ROTATE board1 {board1}old"), "1");
+        assert_eq!(client.line("RANK.SCORE {board1}old m"), "[1, 2]");
+        assert_eq!(client.line("RANK.CREATE {board1}like LIKE {board1}old"), "+OK");
+        assert_eq!(client.line("RENAME board2 {board2}new"), "+OK");
+        assert_eq!(client.line("RANK.GET {board2}new m"), "[1, \"m\", 2, 2]");
         // Keys of two slots are the server's own error.
-        for command in ["RANK.ROTATE board3 elsewhere", "RANK.CREATE board3x LIKE board4"] {
+        for command in [
+            "RANK.ROTATE board3 elsewhere", "RANK.CREATE board3x LIKE board4", "RANK.CREATE new FIELD a INT DATA elsewhere",
+            "RANK.ALTER board3 DATA elsewhere",
+        ] {
             let answer = client.line(command);
             assert!(answer.starts_with("CROSSSLOT"), "{command}: {answer}");
         }
-        assert!(client.line("RANK.MULTISET a}b 1 2 m").contains("companion"));
+        assert_eq!(client.line("EXISTS new"), "0");
         check(&cluster);
+    }
+
+    /// A marker is an element that anybody can write.
+    fn a_hash_in_another_slot_is_out_of_reach(kind: Kind) {
+        let cluster = Cluster::start(kind, false);
+        let mut client = cluster.client();
+        assert_eq!(client.send(&["HSET", "elsewhere", "m", r#"{"secret":1}"#]), "1");
+        assert_ne!(cluster.slot_of("s"), cluster.slot_of("elsewhere"));
+        forge(&mut client, "s");
+        let mut owner = cluster.owner(cluster.slot_of("s")).connect();
+        let before = reply(&mut owner, "DEBUG DIGEST-VALUE s");
+        for command in NEED_THE_HASH {
+            let answer = client.line(command);
+            assert_eq!(answer, "CROSSSLOT the board's hash 'elsewhere' is in another slot: give both the same hash tag", "{command}");
+            assert_eq!(reply(&mut owner, "DEBUG DIGEST-VALUE s"), before, "{command}");
+        }
+        assert_eq!(client.line("RANK.GET s m"), "[1, \"m\", 5, 5]");
+        assert_eq!(client.line("HLEN elsewhere"), "1");
+        // Under another name it is not owned, and members may leave.
+        forge(&mut client, "t");
+        assert_eq!(client.line("RANK.REM t m"), "1");
+        assert_eq!(client.line("HLEN elsewhere"), "1");
+    }
+
+    fn what_touches_no_attributes_needs_no_hash(kind: Kind) {
+        let cluster = Cluster::start(kind, false);
+        let mut client = cluster.client();
+        forge(&mut client, "s");
+        for (command, expected) in [
+            ("RANK.ADD s 6 6 new", "1"), ("RANK.ADD s 4 4 m", "0"), ("RANK.INCR s 1 1 m", "[5, 5]"), ("RANK.ADD s WITHRANK 5 5 m", "[[2, 2, \"m\", 5, 5]]"),
+            ("RANK.COUNT s", "2"), ("RANK.GET s m", "[2, \"m\", 5, 5]"),
+        ] {
+            assert_eq!(client.line(command), expected, "{command}");
+        }
     }
 
     fn a_slot_that_moves_under_load_loses_nothing(kind: Kind) {
-        let cluster = Cluster::start_with(kind, false, |builder| builder.config("hz 100"));
+        let cluster = Cluster::start(kind, false);
         let slot = cluster.slot_of("s");
         let mut client = cluster.client();
-        for board in IN_SLOT {
-            write(&mut client, board, "still", 7);
-        }
+        create(&mut client);
         let load = Load::start(&cluster);
         for _ in 0..3 {
-            reshard(&cluster, slot, |_| {});
+            reshard(&cluster, slot);
         }
         let tried_again = load.check(&cluster);
-        for board in IN_SLOT {
-            assert_eq!(read(&mut client, board, "still"), 7, "{board}");
+        for (board, _) in IN_SLOT {
+            assert_eq!(read(&mut client, board, "still"), Some(7), "{board}");
         }
         check(&cluster);
         println!("writers tried again {tried_again} times");
-        // Where they came to, they are followed as well.
-        for board in IN_SLOT {
-            assert_eq!(client.send(&["DEL", board]), "1");
-            for part in ["members", "data"] {
-                let name = if board.contains('}') { format!(":{board}") } else { format!("{{{board}}}") };
-                wait_until(|| client.send(&["EXISTS", &format!("rank:{part}:{name}")]) == "0");
-            }
-        }
+        delete(&cluster, slot);
     }
 
-    fn a_board_that_is_split_between_two_nodes_says_try_again(kind: Kind) {
-        let cluster = Cluster::start_with(kind, false, |builder| builder.config("hz 100"));
+    /// Attributes that were removed while their hash was elsewhere once came back.
+    fn a_board_and_its_hash_on_two_nodes_say_try_again(kind: Kind) {
+        let cluster = Cluster::start(kind, false);
         let slot = cluster.slot_of("s");
         let mut client = cluster.client();
-        write(&mut client, "s", "m", 5);
+        for line in [
+            "RANK.CREATE s FIELD a INT FIELD b INT DATA {s}own OWNED", "RANK.CREATE {s}2 FIELD a INT FIELD b INT DATA {s}all",
+        ] {
+            assert_eq!(client.line(line), "+OK");
+        }
+        for board in ["s", "{s}2"] {
+            write(&mut client, board, "m", 5);
+            // So that the hash is there when the other's attributes are gone.
+            write(&mut client, board, "other", 1);
+        }
         let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
         let (mut source, mut target) = (from.connect(), to.connect());
-        expect(&mut target, &format!("CLUSTER SETSLOT {slot} IMPORTING {}", cluster.id(from)), "+OK");
-        expect(&mut source, &format!("CLUSTER SETSLOT {slot} MIGRATING {}", cluster.id(to)), "+OK");
-        let migrate = |con: &mut redis::Connection, key: &str| {
-            expect(con, &format!("MIGRATE 127.0.0.1 {} {key} 0 5000", to.port()), "+OK");
+        let (out, back) = ((from, to), (to, from));
+        let begin = |(from, to): (&Server, &Server)| {
+            expect(&mut to.connect(), &format!("CLUSTER SETSLOT {slot} IMPORTING {}", cluster.id(from)), "+OK");
+            expect(&mut from.connect(), &format!("CLUSTER SETSLOT {slot} MIGRATING {}", cluster.id(to)), "+OK");
         };
-        let asking = |con: &mut redis::Connection, line: &str| {
-            expect(con, "ASKING", "+OK");
-            reply(con, line)
+        let migrate = |(from, to): (&Server, &Server), key: &str| {
+            expect(&mut from.connect(), &format!("MIGRATE 127.0.0.1 {} {key} 0 5000", to.port()), "+OK");
         };
-        // The companions first: the board is still at the source and cannot be answered for there.
-        migrate(&mut source, "rank:members:{s}");
-        for command in ["RANK.SCORE s m", "RANK.MULTISET s 6 6 m", "RANK.REM s m"] {
-            let answer = reply(&mut source, command);
-            assert!(answer.starts_with("TRYAGAIN"), "{command}: {answer}");
-        }
-        migrate(&mut source, "rank:data:{s}");
-        for command in ["RANK.GETDATA s m", "RANK.SETDATA s m a b"] {
-            let answer = reply(&mut source, command);
-            assert!(answer.starts_with("TRYAGAIN"), "{command}: {answer}");
-        }
-        // What needs no companion is answered.
-        expect(&mut source, "RANK.COUNT s", "1");
-        migrate(&mut source, "s");
-        // Many rounds of the keeper's on both sides: nothing is dropped while the slot is moving.
-        let seconds = |server: &Server| server.info("uptime_in_seconds").parse::<u64>().expect("seconds");
-        let start = seconds(from);
-        wait_until(|| seconds(from) > start);
-        assert!(reply(&mut source, "RANK.SCORE s m").starts_with("ASK "));
-        assert_eq!(asking(&mut target, "RANK.SCORE s m"), "[5, 5]");
-        assert_eq!(asking(&mut target, "RANK.GETDATA s m"), r#"["number", "5"]"#);
-        for con in [&mut target, &mut source] {
-            expect(con, &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)), "+OK");
-        }
-        assert_eq!(read(&mut client, "s", "m"), 5);
+        let end = |(from, to): (&Server, &Server)| {
+            for node in [to, from] {
+                expect(&mut node.connect(), &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)), "+OK");
+            }
+            settle(&cluster, slot, to);
+        };
 
-        // And back, the board first: the companions wait at the source.
-        expect(&mut source, &format!("CLUSTER SETSLOT {slot} IMPORTING {}", cluster.id(to)), "+OK");
-        expect(&mut target, &format!("CLUSTER SETSLOT {slot} MIGRATING {}", cluster.id(from)), "+OK");
-        expect(&mut target, &format!("MIGRATE 127.0.0.1 {} s 0 5000", from.port()), "+OK");
-        let start = seconds(to);
-        wait_until(|| seconds(to) > start);
-        expect(&mut target, "EXISTS rank:members:{s}", "1");
-        for command in ["RANK.SCORE s m", "RANK.MULTISET s 6 6 m", "RANK.GETDATA s m", "RANK.SETDATA s m a b"] {
-            let answer = asking(&mut source, command);
-            assert!(answer.starts_with("TRYAGAIN"), "{command}: {answer}");
+        // The hashes first: the boards are still at the source.
+        begin(out);
+        migrate(out, "{s}own");
+        migrate(out, "{s}all");
+        let before = reply(&mut source, "DEBUG DIGEST-VALUE s {s}2");
+        for command in NEED_THE_HASH {
+            expect(&mut source, command, TRY_AGAIN);
         }
-        for part in ["members", "data"] {
-            expect(&mut target, &format!("MIGRATE 127.0.0.1 {} rank:{part}:{{s}} 0 5000", from.port()), "+OK");
+        for command in ["RANK.GETDATA {s}2 m", "RANK.SETDATA {s}2 m a b", "RANK.TOPN {s}2 5 WITHDATA", "RANK.ADD {s}2 DATA {} 6 6 m"] {
+            expect(&mut source, command, TRY_AGAIN);
         }
-        for con in [&mut source, &mut target] {
-            expect(con, &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(from)), "+OK");
+        assert_eq!(reply(&mut source, "DEBUG DIGEST-VALUE s {s}2"), before);
+        expect(&mut source, "EXISTS s {s}2", "2");
+        // What needs no attributes is answered, and written.
+        for (command, expected) in [
+            ("RANK.GET s m", "[1, \"m\", 5, 5]"), ("RANK.COUNT s", "2"), ("RANK.SCORE s new", "nil"), ("RANK.TOPN s 1", "[[1, \"m\", 5, 5]]"),
+            ("RANK.ADD {s}2 6 6 new", "1"), ("RANK.REM {s}2 m", "1"), ("RANK.ADD {s}2 5 5 m", "1"),
+        ] {
+            expect(&mut source, command, expected);
         }
-        assert_eq!(read(&mut client, "s", "m"), 5);
+        migrate(out, "s");
+        migrate(out, "{s}2");
+        assert!(reply(&mut source, "RANK.SCORE s m").starts_with("ASK "));
+        // All of it is at the target: what is removed is removed for good.
+        assert_eq!(asking(&mut target, "RANK.GET s m WITHDATA"), r#"[1, "m", 5, 5, ["number", "5"]]"#);
+        assert_eq!(asking(&mut target, "RANK.REM s m"), "1");
+        assert_eq!(asking(&mut target, "RANK.ADD s 5 5 m"), "1");
+        assert_eq!(asking(&mut target, "HEXISTS {s}own m"), "0");
+        end(out);
+        assert_eq!(client.line("RANK.GET s m WITHDATA"), r#"[1, "m", 5, 5, nil]"#);
+        assert_eq!(client.line("RANK.GET {s}2 m WITHDATA"), r#"[2, "m", 5, 5, ["number", "5"]]"#);
+        check(&cluster);
+
+        // And back, the boards first: the hashes wait where they were.
+        write(&mut client, "s", "m", 5);
+        begin(back);
+        migrate(back, "s");
+        migrate(back, "{s}2");
+        for command in NEED_THE_HASH {
+            assert_eq!(asking(&mut source, command), TRY_AGAIN, "{command}");
+        }
+        assert_eq!(asking(&mut source, "RANK.SCORE s m"), "[5, 5]");
+        assert_eq!(asking(&mut source, "RANK.COUNT s"), "2");
+        migrate(back, "{s}own");
+        migrate(back, "{s}all");
+        assert_eq!(asking(&mut source, "RANK.GET s m WITHDATA"), r#"[1, "m", 5, 5, ["number", "5"]]"#);
+        end(back);
+        for board in ["s", "{s}2"] {
+            assert_eq!(read(&mut client, board, "m"), Some(5), "{board}");
+        }
         check(&cluster);
     }
 
@@ -245,9 +395,7 @@ on_every_server! {
         let mut cluster = Cluster::start_with(kind, true, |builder| builder.config("cluster-node-timeout 2000"));
         let slot = cluster.slot_of("s");
         let mut client = cluster.client();
-        for board in IN_SLOT {
-            write(&mut client, board, "still", 7);
-        }
+        create(&mut client);
         // By hand, twice, which loses nothing at all: writes are paused meanwhile.
         let load = Load::start(&cluster);
         for _ in 0..2 {
@@ -258,7 +406,7 @@ on_every_server! {
 
         // By a power cut: what the replica had is there, and the node that comes back follows.
         let old = cluster.owner(slot).port();
-        for board in IN_SLOT {
+        for (board, _) in IN_SLOT {
             write(&mut client, board, "last", 9);
         }
         let at = cluster.nodes.iter().position(|node| node.port() == old).expect("the owner");
@@ -270,16 +418,16 @@ on_every_server! {
         wait_until(|| reply(&mut con, "ROLE").contains("master"));
         wait_until(|| reply(&mut con, "CLUSTER INFO").contains("cluster_state:ok"));
         cluster.nodes[at].restart();
+        wait_until(|| cluster.nodes[at].info("role") == "slave");
         cluster.wait_until_whole();
         let mut client = cluster.client();
-        for board in IN_SLOT {
-            assert_eq!((read(&mut client, board, "still"), read(&mut client, board, "last")), (7, 9), "{board}");
+        for (board, _) in IN_SLOT {
+            assert_eq!(read(&mut client, board, "still"), Some(7), "{board}");
+            assert_eq!(read(&mut client, board, "last"), Some(9), "{board}");
             write(&mut client, board, "last", 10);
-            assert_eq!(client.send(&["DEL", board]), "1");
         }
-        let mut con = cluster.owner(slot).connect();
-        wait_until(|| reply(&mut con, &format!("CLUSTER COUNTKEYSINSLOT {slot}")) == "0");
         check(&cluster);
+        delete(&cluster, slot);
     }
 }
 
@@ -290,12 +438,9 @@ fn atomic_slot_migration_takes_boards_along() {
     if !kind.is_available_or_skip(module_path!()) {
         return;
     }
-    let cluster = Cluster::start_with(kind, false, |builder| builder.config("hz 100"));
+    let cluster = Cluster::start(kind, false);
     let slot = cluster.slot_of("s");
-    let mut client = cluster.client();
-    for board in IN_SLOT {
-        write(&mut client, board, "still", 7);
-    }
+    create(&mut cluster.client());
     let load = Load::start(&cluster);
     // An odd number of times, so that it ends on a node that never made these boards.
     for _ in 0..3 {
@@ -306,13 +451,11 @@ fn atomic_slot_migration_takes_boards_along() {
         wait_until(|| reply(&mut from.connect(), &format!("CLUSTER COUNTKEYSINSLOT {slot}")) == "0");
     }
     load.check(&cluster);
-    for board in IN_SLOT {
-        assert_eq!(read(&mut client, board, "still"), 7, "{board}");
-    }
     check(&cluster);
-    for board in IN_SLOT {
-        assert_eq!(client.send(&["DEL", board]), "1");
-    }
-    let mut con = cluster.owner(slot).connect();
-    wait_until(|| reply(&mut con, &format!("CLUSTER COUNTKEYSINSLOT {slot}")) == "0");
+    // Right after the move, under another name.
+    let mut client = cluster.client();
+    assert_eq!(client.send(&["RENAME", "{s}one", "{s}other"]), "+OK");
+    assert_eq!(read(&mut client, "{s}other", "still"), Some(7));
+    assert_eq!(client.send(&["RENAME", "{s}other", "{s}one"]), "+OK");
+    delete(&cluster, slot);
 }

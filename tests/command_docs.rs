@@ -7,11 +7,13 @@ use crate::support::*;
 
 /// Name, arity, flags, and what is done to the keys.
 const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
-    ("rank.create", -2, "write denyoom blocking", &["RW access update", "RO access"]),
-    ("rank.alter", -2, "write denyoom", &["RW access update"]),
+    // Then LIKE's and DATA's.
+    ("rank.create", -2, "write denyoom", &["RW access update", "RO access", "RO access"]),
+    ("rank.alter", -2, "write denyoom", &["RW access update", "RO access"]),
     ("rank.info", 2, "readonly fast", &["RO access"]),
     ("rank.clear", 2, "write", &["RW delete"]),
-    ("rank.rotate", 3, "write", &["RW access update", "OW insert"]),
+    ("rank.rotate", -3, "write", &["RW access update", "OW insert", "OW insert"]),
+    ("rank.verify", -2, "write denyoom", &["RW access update"]),
     ("rank.add", -4, "write denyoom fast", &["RW access update"]),
     ("rank.multiset", -4, "write denyoom fast", &["RW access update"]),
     ("rank.incr", -4, "write denyoom fast", &["RW access update"]),
@@ -32,6 +34,11 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.forscore", -3, "readonly fast", &["RO access"]),
     ("rank.percentile", 3, "readonly fast", &["RO access"]),
     ("rank.scoreat", 3, "readonly fast", &["RO access"]),
+    // As slow as a member has attributes; they write to the hash alone.
+    ("rank.setdata", -5, "write denyoom", &["RO access"]),
+    ("rank.putdata", 4, "write denyoom", &["RO access"]),
+    ("rank.getdata", -3, "readonly", &["RO access"]),
+    ("rank.deldata", -3, "write", &["RO access"]),
 ];
 
 fn items(value: &Value) -> &[Value] {
@@ -103,6 +110,8 @@ fn ways_of(arg: &Value) -> Vec<Vec<String>> {
         ("double", _) => value("5"),
         ("unix-time", _) => value("1700000000000"),
         ("string", "min" | "max" | "percentile" | "score" | "delta") => value("5"),
+        ("string", "json") => value("{}"),
+        ("string", "cursor") => value("0"),
         ("string", _) => value("a"),
         ("oneof", _) => inside().iter().flat_map(ways_of).collect(),
         ("block", _) => ways(inside()),
@@ -164,6 +173,13 @@ on_every_server! {
             COMMAND GETKEYS RANK.AMONG a 2 b c => ["a"]
             COMMAND GETKEYS RANK.TOPN a 2 => ["a"]
             COMMAND GETKEYS RANK.INFO a => ["a"]
+            COMMAND GETKEYS RANK.CREATE a FIELD x INT DATA b OWNED => ["a", "b"]
+            COMMAND GETKEYS RANK.ALTER a data b => ["a", "b"]
+            COMMAND GETKEYS RANK.ALTER a KEEP 5 => ["a"]
+            COMMAND GETKEYS RANK.ROTATE a b DATA c => ["a", "b", "c"]
+            COMMAND GETKEYS RANK.SETDATA a b c d => ["a"]
+            COMMAND GETKEYS RANK.PUTDATA a b {} => ["a"]
+            COMMAND GETKEYS RANK.GETDATA a b => ["a"]
         "#);
     }
 
@@ -179,10 +195,12 @@ on_every_server! {
                 // nummembers counts the members after it.
                 let line = format!("{name} {}", way.join(" ")).replace("among key 1 a a", "among key 2 a a");
                 let of_plain_boards = way.iter().any(|word| word == "ASC" || word == "DESC");
+                // The archive's hash is for a board that owns one, and only there is it needed.
+                let owned = if way.iter().any(|word| word == "DATA") { "OWNED" } else { "" };
                 match name.as_str() {
                     "rank.create" => (),
-                    _ if of_plain_boards => expect(&mut con, "RANK.ADD key 1 a", "1"),
-                    _ => script(&mut con, "RANK.CREATE key => +OK\n RANK.ADD key 1 a => 1"),
+                    _ if of_plain_boards && !way.iter().any(|word| word == "WITHDATA") => expect(&mut con, "RANK.ADD key 1 a", "1"),
+                    _ => script(&mut con, &format!("RANK.CREATE key DATA attributes {owned} => +OK\n RANK.ADD key 1 a => 1")),
                 }
                 let got = reply(&mut con, &line);
                 // ALTER has nothing to do without an option.

@@ -1,4 +1,4 @@
-//! `rank.max-rows`: at load, in redis.conf, by `CONFIG SET`, and what it refuses.
+//! `rank.max-rows` and `rank.max-hops`: at load, in redis.conf, by `CONFIG SET`, and what they refuse.
 
 use crate::script::script;
 use crate::support::*;
@@ -47,6 +47,94 @@ on_every_server! {
             let got = reply(&mut con, &format!("RANK.{read}"));
             assert!(!got.starts_with("ERR"), "{read}: {got}");
         }
+    }
+
+    /// Refused as a whole, before anything is written.
+    fn a_write_whose_reply_would_exceed_the_bound_writes_nothing(server: Server) {
+        let mut con = server.connect();
+        for schema in ["", "FIELD a", "FIELD a DIGITS 3", "FIELD a INT", "FIELD a INT TIES FIRST DATA h OWNED"] {
+            expect(&mut con, "CONFIG SET rank.max-rows 2", "+OK");
+            script(&mut con, "FLUSHALL => +OK");
+            if !schema.is_empty() {
+                expect(&mut con, &format!("RANK.CREATE b {schema}"), "+OK");
+            }
+            script(&mut con, BOARD);
+            let before = reply(&mut con, "DEBUG DIGEST");
+            for (write, rows) in [
+                ("TRIM b 3 RETURN", 3), ("TRIM b 0 RETURN", 6), ("ADD b WITHRANK 1 x 2 y 3 z", 3), ("ADD b CH WITHRANK 9 a 9 a 9 a 9 a", 4),
+                ("MULTISET b WITHRANK 1 x 2 y 3 z", 3), ("ADD b XX WITHRANK 1 x 2 y 3 z", 3),
+            ] {
+                expect(&mut con, &format!("RANK.{write}"), &too_many(rows, 2));
+                expect(&mut con, "DEBUG DIGEST", &before);
+            }
+            // What has no rows to return has no bound.
+            expect(&mut con, "RANK.ADD b 1 x 2 y 3 z", "3");
+            expect(&mut con, "RANK.TRIM b 6", "3");
+            let rows = reply(&mut con, "RANK.ADD b WITHRANK 7 x 8 y");
+            assert!(rows.starts_with("[[") && rows.contains("\"y\""), "{schema}: {rows}");
+            let left = reply(&mut con, "RANK.TRIM b 6 RETURN");
+            assert_eq!(left.matches('"').count(), 4, "{schema}: {left}");
+            assert!(!reply(&mut con, "RANK.INCR b WITHRANK 1 a").starts_with("ERR"), "{schema}");
+        }
+    }
+
+    fn a_dense_rank_beyond_the_bound_says_so(server: Server) {
+        let mut con = server.connect();
+        expect(&mut con, "CONFIG GET rank.max-hops", r#"["rank.max-hops", "100000"]"#);
+        let too_far = "ERR a DENSE rank here passes more than 20 distinct scores: use COMPETITION, or raise rank.max-hops";
+        for schema in ["", "FIELD a", "FIELD a DIGITS 3", "FIELD a BITS 60", "FIELD a INT", "FIELD a INT TIES FIRST", "FIELD a BITS 20 TIES LAST"] {
+            script(&mut con, "FLUSHALL => +OK\n CONFIG SET rank.max-hops 20 => +OK");
+            if !schema.is_empty() {
+                expect(&mut con, &format!("RANK.CREATE b {schema}"), "+OK");
+            }
+            // m0 is the worst of a hundred; three others share each score.
+            let pairs: String = (0..100).map(|number| format!(" {number} m{number} {number} n{number} {number} o{number}")).collect();
+            expect(&mut con, &format!("RANK.ADD b{pairs}"), "300");
+            for read in ["GET b m0", "GET b m70", "QUERY b m10", "RANGE b -3 -1", "PAGE b 10 30", "AROUND b m5 2", "BYSCORE b 0 3", "AMONG b 3 m99 m0 m98", "FORSCORE b 1"] {
+                expect(&mut con, &format!("RANK.{read} DENSE"), too_far);
+                expect(&mut con, "PING", "+PONG");
+            }
+            for read in ["GET b m99", "GET b m85", "QUERY b m90", "TOPN b 20", "AROUND b m90 2", "BYSCORE b 90 95", "AMONG b 3 m99 m90 m85", "FORSCORE b 90", "STATS b LIMIT 0 5"] {
+                let got = reply(&mut con, &format!("RANK.{read} DENSE"));
+                assert!(!got.starts_with("ERR"), "{schema}: {read}: {got}");
+            }
+            // Other ranks have no such bound, and 0 is none.
+            for read in ["GET b m0 COMPETITION", "GET b m0 ORDINAL", "TOPN b 300 COMPETITION", "RANGE b -3 -1 COMPETITION"] {
+                let got = reply(&mut con, &format!("RANK.{read}"));
+                assert!(!got.starts_with("ERR"), "{schema}: {read}: {got}");
+            }
+            for bound in ["0", "101"] {
+                expect(&mut con, &format!("CONFIG SET rank.max-hops {bound}"), "+OK");
+                for (member, rank) in [("m0", 100), ("m70", 30)] {
+                    let row = reply(&mut con, &format!("RANK.GET b {member} DENSE"));
+                    assert!(row.starts_with(&format!("[{rank}, \"{member}\"")), "{schema}: {row}");
+                }
+            }
+        }
+    }
+
+    fn the_hops_are_bounded_at_load_in_the_file_and_at_run_time(kind: Kind) {
+        let loaded = Server::builder(kind).args(&["max-hops", "2"]).start();
+        let by_full_name = Server::builder(kind).args(&["rank.max-hops", "2"]).start();
+        let in_file = Server::builder(kind).config("rank.max-hops 2").start();
+        for server in [&loaded, &by_full_name, &in_file] {
+            script(&mut server.connect(), r#"
+                CONFIG GET rank.max-hops => ["rank.max-hops", "2"]
+                RANK.ADD b 9 a 8 b 7 c 6 d 5 e => 5
+                RANK.GET b e DENSE => ERR a DENSE rank here passes more than 2 distinct scores: use COMPETITION, or raise rank.max-hops
+                CONFIG SET rank.max-hops 9 => +OK
+                RANK.GET b e DENSE => [5, "e", "5"]
+            "#);
+            for value in ["-1", "x", "1.5", "99999999999999999999"] {
+                let got = reply(&mut server.connect(), &format!("CONFIG SET rank.max-hops {value}"));
+                assert!(got.starts_with("ERR "), "{value}: {got}");
+            }
+            expect(&mut server.connect(), "CONFIG GET rank.max-hops", r#"["rank.max-hops", "9"]"#);
+        }
+        for line in ["rank.max-hops -1", "rank.max-hops many"] {
+            assert!(Server::builder(kind).config(line).try_start().is_err(), "started with {line}");
+        }
+        assert!(Server::builder(kind).args(&["max-hops", "-1"]).try_start().is_err());
     }
 
     fn the_bound_is_set_at_load_in_the_file_and_at_run_time(kind: Kind) {

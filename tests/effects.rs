@@ -1,10 +1,12 @@
-//! What a write leaves besides the data: plain commands for the AOF, events, and the end of a WATCH;
-//! and that a call without a change leaves nothing.
+//! What a write leaves besides the data: plain commands for the AOF, each once and as few as possible, events, and the
+//! end of a WATCH; and that a call without a change leaves nothing. (That replicas and restarts have the same data:
+//! replication, restarts.)
 
 use std::fs;
 
 use redis::{Connection, PubSub};
 
+use crate::layouts::{index_entry, marker, member_element};
 use crate::script::script;
 use crate::support::*;
 
@@ -32,6 +34,10 @@ impl Observed {
 
     /// With the transactions they came in.
     fn whole_journal(&mut self) -> Vec<String> {
+        self.new_commands().iter().map(line).collect()
+    }
+
+    fn new_commands(&mut self) -> Vec<Command> {
         let dir = self.server.dir().join("appendonlydir");
         let files = fs::read_dir(dir).expect("the AOF's directory").map(|entry| entry.expect("an entry").path());
         let file = files.into_iter().find(|path| path.to_string_lossy().ends_with(".incr.aof")).expect("an AOF");
@@ -39,7 +45,7 @@ impl Observed {
         let commands = resp_commands(&bytes);
         let new = commands[self.commands_seen..].to_vec();
         self.commands_seen = commands.len();
-        new.into_iter().filter(|command| command != "SELECT 0").collect()
+        new.into_iter().filter(|command| line(command) != "SELECT 0").collect()
     }
 
     /// The events while `command` runs: `zadd b`.
@@ -72,21 +78,42 @@ impl Observed {
     }
 }
 
-/// The commands of an AOF, words between spaces.
-fn resp_commands(bytes: &[u8]) -> Vec<String> {
-    let mut lines = bytes.split(|&byte| byte == b'\n').map(|line| String::from_utf8_lossy(line).trim_end().to_string());
+/// A command of an AOF, word by word.
+type Command = Vec<Vec<u8>>;
+
+fn resp_commands(bytes: &[u8]) -> Vec<Command> {
     let mut commands = Vec::new();
-    while let Some(count) = lines.next().and_then(|line| line.strip_prefix('*')?.parse::<usize>().ok()) {
-        let words: Vec<String> = (0..count).map(|_| lines.nth(1).expect("a word")).collect();
-        commands.push(words.join(" "));
+    let mut at = 0;
+    let read_number = |at: &mut usize, sign: u8| -> Option<usize> {
+        let end = *at + bytes[*at..].iter().position(|byte| *byte == b'\n')?;
+        let text = std::str::from_utf8(&bytes[*at..end]).ok()?.trim_end();
+        *at = end + 1;
+        text.strip_prefix(char::from(sign))?.parse().ok()
+    };
+    while let Some(count) = read_number(&mut at, b'*') {
+        let mut command = Vec::new();
+        for _ in 0..count {
+            let length = read_number(&mut at, b'$').expect("a length");
+            command.push(bytes[at..at + length].to_vec());
+            at += length + 2;
+        }
+        commands.push(command);
     }
     commands
 }
 
-/// The same without the id of a marker, and with the marker's NUL visible.
-fn without_id(command: &str) -> String {
-    let Some((before, after)) = command.split_once("\0rank 1 ") else { return command.into() };
-    format!("{before}~{}", without_id(after.get(17..).unwrap_or_default()))
+/// A command as one would type it; a marker is `~` and its schema.
+fn line(command: &Command) -> String {
+    let words: Vec<String> = command.iter().map(|word| word.escape_ascii().to_string()).collect();
+    words.join(" ").replace("\\x00rank 1 ", "~").replace("\\\"", "\"")
+}
+
+/// The name of a command, its key, and the rest in any order: pairs for ZADD, single words for others.
+fn unordered(command: &Command) -> (String, Vec<Command>) {
+    let size = if command[0] == b"ZADD" || command[0] == b"HSET" { 2 } else { 1 };
+    let mut rest: Vec<Command> = command[2..].chunks(size).map(<[Vec<u8>]>::to_vec).collect();
+    rest.sort();
+    (format!("{} {}", command[0].escape_ascii(), command[1].escape_ascii()), rest)
 }
 
 on_every_server! {
@@ -104,7 +131,7 @@ on_every_server! {
             ("RANK.TRIM b 3", &["ZREMRANGEBYRANK b 0 0"], &["zremrangebyrank b"]),
             // Added before removed, so that the key never vanishes in between.
             ("RANK.ADD b KEEP 3 9 x", &["ZADD b 9 x", "ZREM b d"], &["zadd b", "zrem b"]),
-            ("RANK.CREATE b KEEP 2", &["ZADD b -inf ~FIELD score DESC FLOAT KEEP 2", "ZREM b b"], &["zadd b", "zrem b"]),
+            ("RANK.CREATE b KEEP 2", &["ZADD b -inf ~FIELD score DESC FLOAT KEEP 2", "ZREMRANGEBYRANK b 1 1"], &["zadd b", "zremrangebyrank b"]),
             ("RANK.ALTER b UPDATE BEST",
              &["ZADD b -inf ~FIELD score DESC FLOAT KEEP 2 UPDATE BEST", "ZREM b ~FIELD score DESC FLOAT KEEP 2"],
              &["zadd b", "zrem b"]),
@@ -116,9 +143,129 @@ on_every_server! {
             ("RANK.CREATE like LIKE b", &["ZADD like -inf ~FIELD score DESC FLOAT KEEP 2 UPDATE BEST"], &["zadd like"]),
         ] {
             let (answer, seen) = observed.events(command);
-            let journal: Vec<String> = observed.journal().iter().map(|line| without_id(line)).collect();
-            assert_eq!((journal, seen), (strings(effects), strings(events)), "{command} replied {answer}");
+            assert_eq!((observed.journal(), seen), (strings(effects), strings(events)), "{command} replied {answer}");
         }
+    }
+
+    fn attributes_reach_the_aof_as_writes_of_their_hash(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        script(&mut observed.con, r#"
+            RANK.CREATE b DATA h => +OK
+            RANK.CREATE own KEEP 3 DATA oh OWNED => +OK
+            RANK.ADD b 5 ann => 1
+            RANK.ADD own 5 ann 6 bob 7 joe => 3
+            HSET oh ann {"n":1} bob {"n":2} joe {"n":3} => 3
+        "#);
+        observed.journal();
+        for (command, effects, events) in [
+            ("RANK.SETDATA b ann k v", &[r#"HSET h ann {"k":"v"}"#][..], &["hset h"][..]),
+            ("RANK.SETDATA b ann k v l w", &[r#"HSET h ann {"k":"v","l":"w"}"#], &["hset h"]),
+            ("RANK.DELDATA b ann k", &[r#"HSET h ann {"l":"w"}"#], &["hset h"]),
+            ("RANK.DELDATA b ann", &["HDEL h ann"], &["hdel h", "del h"]),
+            (r#"RANK.PUTDATA b zoe {"n":[1]}"#, &[r#"HSET h zoe {"n":[1]}"#], &["hset h"]),
+            (r#"RANK.ADD b DATA {"n":1} 6 ann"#, &["ZADD b 6 ann", r#"HSET h ann {"n":1}"#], &["zadd b", "hset h"]),
+            (r#"RANK.ADD b DATA {"n":2} 6 ann"#, &[r#"HSET h ann {"n":2}"#], &["hset h"]),
+            (r#"RANK.ADD b DATA {"n":2} 7 ann"#, &["ZADD b 7 ann"], &["zadd b"]),
+            ("RANK.REM b ann", &["ZREM b ann"], &["zrem b"]),
+            ("RANK.REM own ann nobody", &["ZREM own ann", "HDEL oh ann"], &["zrem own", "hdel oh"]),
+            ("RANK.TRIM own 1", &["ZREMRANGEBYRANK own 1 1", "HDEL oh bob"], &["zremrangebyrank own", "hdel oh"]),
+            ("RANK.ADD own 1 x 2 y", &["ZADD own 1 x 2 y"], &["zadd own"]),
+            // Who had no attributes leaves none.
+            ("RANK.ADD own 9 z", &["ZADD own 9 z", "ZREM own x"], &["zadd own", "zrem own"]),
+            (r#"RANK.ADD own DATA {"n":4} 8 w"#, &["ZADD own 8 w", "ZREM own y", r#"HSET oh w {"n":4}"#], &["zadd own", "zrem own", "hset oh"]),
+            ("RANK.ALTER b NODATA", &["ZADD b -inf ~FIELD score DESC FLOAT", "ZREM b ~FIELD score DESC FLOAT DATA h"], &["zadd b", "zrem b"]),
+        ] {
+            let (answer, seen) = observed.events(command);
+            assert_eq!((observed.journal(), seen), (strings(effects), strings(events)), "{command} replied {answer}");
+        }
+        expect(&mut observed.con, "RANK.ALTER own KEEP 2", "+OK");
+        let effects = [
+            "ZADD own -inf ~FIELD score DESC FLOAT KEEP 2 DATA oh OWNED own", "ZREM own ~FIELD score DESC FLOAT KEEP 3 DATA oh OWNED own",
+            "ZREMRANGEBYRANK own 1 1", "HDEL oh joe",
+        ];
+        assert_eq!(observed.journal(), strings(&effects));
+        // A hash of thousands goes in one command, and is freed in the background.
+        let (answer, _) = observed.events("RANK.CLEAR own");
+        let journal = observed.journal();
+        let mut verbs: Vec<&str> = journal.iter().filter_map(|line| line.split(" -inf").next()).collect();
+        verbs.sort_unstable();
+        assert_eq!((answer.as_str(), verbs), ("2", vec!["UNLINK oh", "UNLINK own", "ZADD own"]), "{journal:?}");
+    }
+
+    /// An update of a spilled member is one `ZADD` of its element and entry, and one `ZREM` of the old ones.
+    fn a_spilled_write_is_as_few_commands_as_can_be(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        let flip = 1 << 63;
+        let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect::<Command>();
+        let entry = |a: u64, b: u64, name: &[u8]| index_entry(&[a | flip, b | flip], name);
+        let element = |a: u64, b: u64, name: &[u8]| member_element(&[a | flip, b | flip], name);
+        let schema = "FIELD a DESC INT FIELD b DESC INT";
+        let zadd = |pairs: &[(&str, Vec<u8>)]| {
+            let mut command = words(&[b"ZADD", b"b"]);
+            pairs.iter().for_each(|(score, element)| command.extend([score.as_bytes().to_vec(), element.clone()]));
+            command
+        };
+        let zrem = |elements: &[Vec<u8>]| [words(&[b"ZREM", b"b"]), elements.to_vec()].concat();
+        for (command, expected) in [
+            (format!("RANK.CREATE b {schema}"), vec![zadd(&[("-inf", marker(schema))])]),
+            ("RANK.ADD b 1 2 x".into(), vec![zadd(&[("-inf", entry(1, 2, b"x")), ("1", element(1, 2, b"x"))])]),
+            ("RANK.ADD b 3 4 y 5 6 z".into(), vec![zadd(&[
+                ("-inf", entry(3, 4, b"y")), ("3", element(3, 4, b"y")), ("-inf", entry(5, 6, b"z")), ("5", element(5, 6, b"z")),
+            ])]),
+            ("RANK.ADD b 1 3 x".into(), vec![
+                zadd(&[("-inf", entry(1, 3, b"x")), ("1", element(1, 3, b"x"))]), zrem(&[entry(1, 2, b"x"), element(1, 2, b"x")]),
+            ]),
+            ("RANK.INCR b 1 1 x".into(), vec![
+                zadd(&[("-inf", entry(2, 4, b"x")), ("2", element(2, 4, b"x"))]), zrem(&[entry(1, 3, b"x"), element(1, 3, b"x")]),
+            ]),
+            ("RANK.ADD b KEEP 3 9 9 w".into(), vec![
+                zadd(&[("-inf", entry(9, 9, b"w")), ("9", element(9, 9, b"w"))]), zrem(&[entry(2, 4, b"x"), element(2, 4, b"x")]),
+            ]),
+            ("RANK.REM b y nobody".into(), vec![zrem(&[entry(3, 4, b"y"), element(3, 4, b"y")])]),
+        ] {
+            let (answer, _) = observed.events(&command);
+            let journal: Vec<_> = observed.new_commands().into_iter().filter(|command| command.len() > 1).collect();
+            let shown: Vec<String> = journal.iter().map(line).collect();
+            let (journal, expected): (Vec<_>, Vec<_>) = (journal.iter().map(unordered).collect(), expected.iter().map(unordered).collect());
+            assert_eq!(journal, expected, "{command} replied {answer}: {shown:?}");
+        }
+        // However many leave at once.
+        let many: Vec<String> = (0..500).map(|number| format!("1 {number} m{number}")).collect();
+        expect(&mut observed.con, &format!("RANK.ADD b {}", many.join(" ")), "500");
+        assert_eq!(observed.journal().len(), 1);
+        expect(&mut observed.con, "RANK.TRIM b 2", "500");
+        let journal = observed.new_commands();
+        assert!(journal.len() <= 4, "{} commands", journal.len());
+        script(&mut observed.con, "ZCARD b => 5\n RANK.TOPN b 9 => [[1, \"w\", 9, 9], [2, \"z\", 5, 6]]");
+    }
+
+    /// Save points count what changed, whether or not anybody listens.
+    fn every_element_counts_for_save_points(kind: Kind) {
+        let pairs: String = (0..1000).map(|number| format!(" {number} m{number}")).collect();
+        let changes = |server: &Server| server.info("rdb_changes_since_last_save").parse::<u64>().expect("a number");
+        let server = Server::builder(kind).start();
+        let mut con = server.connect();
+        for schema in ["", "FIELD a", "FIELD a DIGITS 4", "FIELD a BITS 60", "FIELD a BITS 20 TIES FIRST"] {
+            expect(&mut con, "DEL k", if schema.is_empty() { "0" } else { "1" });
+            if !schema.is_empty() {
+                expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
+            }
+            let before = changes(&server);
+            expect(&mut con, &format!("RANK.ADD k{pairs}"), "1000");
+            assert_eq!(changes(&server) - before, 1000, "{schema}");
+            let before = changes(&server);
+            expect(&mut con, &format!("RANK.ADD k{pairs}"), "0");
+            assert_eq!(changes(&server), before, "{schema}");
+            expect(&mut con, "RANK.ADD k 5000 m1 6000 m2", "0");
+            expect(&mut con, "RANK.REM k m1 m2 m3", "3");
+            assert_eq!(changes(&server) - before, 5, "{schema}");
+        }
+        // With an entry for each member there are twice as many elements.
+        script(&mut con, "DEL k => 1\n RANK.CREATE k FIELD a INT => +OK");
+        let before = changes(&server);
+        expect(&mut con, &format!("RANK.ADD k{pairs}"), "1000");
+        let more = changes(&server) - before;
+        assert!((1000..=2000).contains(&more), "{more}");
     }
 
     fn the_effects_of_one_command_are_one_transaction(kind: Kind) {
@@ -158,7 +305,7 @@ on_every_server! {
         }
     }
 
-    fn every_way_to_empty_a_plain_board_deletes_it_like_the_core(kind: Kind) {
+    fn every_way_to_empty_a_sorted_set_deletes_it_like_the_core(kind: Kind) {
         let mut observed = Observed::new(kind);
         for command in ["RANK.REM b a b", "RANK.TRIM b 0"] {
             expect(&mut observed.con, "RANK.ADD b 1 a 2 b", "2");
@@ -207,9 +354,18 @@ on_every_server! {
             RANK.ADD full 5 a 7 b => 2
             RANK.CREATE empty => +OK
             SET s x => +OK
+            RANK.CREATE sp FIELD a INT FIELD b INT KEEP 2 DATA h OWNED => +OK
+            RANK.ADD sp 1 2 a 3 4 b => 2
+            RANK.PUTDATA sp a {"k":"v"} => +OK
         "#);
         observed.journal();
         for command in [
+            "ADD sp 1 2 a", "ADD sp CH 3 4 b 1 2 a", "ADD sp 1 2 x", "INCR sp 0 0 a", "INCR sp 1 1 x", "REM sp nobody", "TRIM sp 2",
+            "ADD sp BEST 1 1 a", "ADD sp DATA {\"k\":\"v\"} 1 2 a", "ADD sp DATA {} 0 0 x", "ADD sp XX DATA {} 9 9 x", "SETDATA sp a k v",
+            "SETDATA sp a NX k w", "PUTDATA sp a {\"k\":\"v\"}", "DELDATA sp a none", "DELDATA sp b", "DELDATA sp nobody", "VERIFY sp", "VERIFY sp REPAIR",
+            "ALTER sp DATA h OWNED", "ALTER sp KEEP 2", "CREATE sp FIELD a INT FIELD b INT KEEP 2 DATA h OWNED",
+            "SETDATA sp nobody k v", "SETDATA b a k v", "PUTDATA sp a x", "ADD sp DATA x 9 9 a", "ADD sp 9 9 x x 9 y", "ROTATE sp archive", "ALTER sp DATA like",
+            "GET sp a WITHDATA", "TOPN sp 9 WITHDATA", "STATS sp WITHDATA", "QUERY sp a WITHDATA", "GETDATA sp a", "INFO sp",
             "ADD b 5 a", "ADD b CH WITHRANK 7 b 5 a", "ADD b NX 9 a", "ADD b XX 9 x", "ADD b BEST 4 a",
             "ADD b KEEP 2 5 x", "ADD full 5 x",
             "INCR b 0 a", "INCR full 1 x", "INCR full WITHRANK 5 x", "REM b nobody", "REM none a", "TRIM b 2",
@@ -229,7 +385,7 @@ on_every_server! {
             let command = format!("RANK.{command}");
             let (answer, events) = observed.events(&command);
             assert_eq!(events, strings(&[]), "events of {command}, which replied {answer}");
-            assert!(!observed.ends_watch(&command, "b full empty none new s"), "{command} ended a WATCH");
+            assert!(!observed.ends_watch(&command, "b full empty none new s sp h"), "{command} ended a WATCH");
             assert_eq!(observed.journal(), strings(&[]), "effects of {command}, which replied {answer}");
         }
     }
@@ -250,7 +406,8 @@ on_every_server! {
             ("CREATE b KEEP 2", "b"), ("ALTER b KEEP 3", "b"),
             ("CREATE c LIKE b", "c"), ("ROTATE b archive", "b"), ("ADD b 1 a", "b"), ("ROTATE b archive2", "archive2"),
             ("ADD b 1 a", "b"),
-            ("REM b a", "b"), ("ADD b 1 a", "b"), ("CLEAR b", "b"),
+            ("REM b a", "b"), ("ADD b 1 a", "b"), ("CLEAR b", "b"), ("ALTER b DATA h OWNED", "b"), ("ADD b DATA {} 1 a", "h"),
+            ("SETDATA b a k v", "h"), ("DELDATA b a k", "h"), ("PUTDATA b a {\"k\":1}", "h"), ("REM b a", "h"),
         ] {
             assert!(observed.ends_watch(&format!("RANK.{command}"), key), "{command} did not end the WATCH of {key}");
         }
@@ -264,7 +421,8 @@ on_every_server! {
             "ADD none XX 1 a", "REM none a", "TRIM none 1", "CLEAR none", "INFO none", "GET none a", "TOPN none 3",
             "STATS none", "COUNT none",
             "PAGE none 1 1", "BYSCORE none 1 2", "SCOREAT none 5", "FORSCORE none 1", "ROTATE none other",
-            "CREATE new LIKE none", "ADD new 1 a",
+            "CREATE new LIKE none", "ADD new 1 a", "CREATE d DATA h OWNED", "ADD d 1 a", "GET d a WITHDATA", "GETDATA d a", "DELDATA d a", "TOPN d 9 WITHDATA",
+            "STATS d WITHDATA", "SETDATA d a k v", "REM d a", "ADD d DATA {} 1 a", "CLEAR d", "CLEAR d", "ROTATE d e DATA i",
         ] {
             let (_, events) = observed.events(&format!("RANK.{command}"));
             misses.extend(events.iter().any(|event| event.starts_with("keymiss")).then_some(command));

@@ -7,7 +7,6 @@ use std::fmt::Write;
 
 use redis::{Connection, Value};
 
-use crate::companions::hash;
 use crate::layouts::{info, stored, EPOCH_MS};
 use crate::support::*;
 
@@ -208,19 +207,15 @@ fn compare_with_model(con: &mut Connection, random: &mut Random, schema: &Schema
     }
 }
 
-/// Every sorted set with the bits of its scores, and every hash.
+/// Every sorted set with the bits of its scores.
 fn content(server: &Server) -> String {
     let (mut con, mut text) = (server.connect(), String::new());
     let Ok(Value::Array(keys)) = cmd(&mut con, "KEYS *") else { panic!("no keys") };
     let mut keys: Vec<String> = keys.iter().map(|key| show(key).trim_matches('"').into()).collect();
     keys.sort();
     for key in keys {
-        if key.starts_with("rank:") {
-            let _ = writeln!(text, "{key} {:?}", hash(&mut con, &key));
-        } else {
-            for (element, score) in stored(&mut con, &key) {
-                let _ = writeln!(text, "{key} {} {element:?}", score.to_bits());
-            }
+        for (element, score) in stored(&mut con, &key) {
+            let _ = writeln!(text, "{key} {} {element:?}", score.to_bits());
         }
     }
     text

@@ -15,6 +15,9 @@ use crate::workload::bytes;
 /// On each of two servers; one in six is a core command that tampers, so that a hundred thousand are calls of ours.
 const CALLS: u64 = 60_000;
 
+/// So many calls on keys that were made anew.
+const CHAPTER: u64 = 200;
+
 /// Keys that calls name: boards of all layouts, other types, limiters, names that are odd.
 const KEYS: &[&[u8]] = &[
     b"plain",
@@ -39,24 +42,21 @@ const KEYS: &[&[u8]] = &[
     b"limit2",
     b"limit3",
     b"limit4",
-    b"rank:members:{spilled}",
-    b"rank:data:{attributes}",
+    b"players",
+    b"owned",
     b"rank:data:{late}",
-    b"rank:members:{late}",
 ];
 
-/// Keys that no call names: they must stay as they are.
+/// Keys that no call names, nor any schema: they must stay as they are.
 const FOREIGN: &[&str] = &[
-    "SET foreign x",
-    "HSET rank:data:{foreign} :x {}",
-    "HSET rank:members::{foreign} a b",
+    "SET foreign-string x",
+    "HSET foreign-hash a {}",
     "ZADD {foreign}z 1 x",
+    "HSET rank:data:{foreign} :x {}",
     "RPUSH rank:other:{plain} x",
-    "HSET rank:data:plain :x {}",
-    "SET rank:members:spilled x",
-    "ZADD rank:data: 1 x",
-    "HSET rank:data:{} a b",
-    "HSET rank:members:: a b",
+    "HSET rank:data:{plain} a {}",
+    "HSET rank:members:{spilled} a b",
+    "HSET plain:data a {}",
 ];
 
 const WORDS: &[&[u8]] = &[
@@ -86,6 +86,12 @@ const WORDS: &[&[u8]] = &[
     b"UPDATE",
     b"ADOPT",
     b"LIKE",
+    b"DATA",
+    b"OWNED",
+    b"NODATA",
+    b"{}",
+    b"{\"k\":[1,null,{}]}",
+    b"players",
     b"NOKEEP",
     b"REPAIR",
     b"CURSOR",
@@ -161,7 +167,12 @@ const MEMBERS: &[&[u8]] = &[
     b"c",
     b"x",
     b"",
-    b"\x00rank 1 0123456789abcdef FIELD a DESC INT",
+    b"\x00rank 1 FIELD a DESC INT",
+    b"\x00rank 1 FIELD a DESC INT DATA players OWNED spilled",
+    b"\x01\0\0\0\x01a\x80\0\0\0\0\0\0\x01",
+    b"\x01\0\0\0\x01a\x80\0\0\0\0\0\0\x01\x80\0\0\0\0\0\0\x02",
+    b"\x01\xff\xff\xff\xff",
+    b"\x02\x80\0\0\0\0\0\0\x01\x80\0\0\0\0\0\0\x02a",
     b"\x00rank ",
     b"\x00rank 9 ",
     b"\x00",
@@ -223,45 +234,42 @@ impl Fuzzer {
     fn tamper(&mut self) -> Vec<Vec<u8>> {
         let board =
             self.dice.pick(&[&b"plain"[..], b"packed", b"spilled", b"late", b"wide", b"attributes", b"{t}a"]).to_vec();
-        let name = if board.contains(&b'}') {
-            [b":", board.as_slice()].concat()
-        } else {
-            [b"{", board.as_slice(), b"}"].concat()
-        };
-        let part = self.dice.pick(&["members", "data"]);
-        let companion = [format!("rank:{part}:").as_bytes(), &name].concat();
+        let hash = self.dice.pick(&[&b"players"[..], b"owned"]).to_vec();
         let limiter = self.dice.pick(&[&b"limit"[..], b"limit2", b"limit3", b"limit4"]).to_vec();
-        let (field, value) = (self.field(), self.word());
+        let (member, field, value) = (self.dice.pick(MEMBERS).to_vec(), self.field(), self.word());
         let (random, score) = (self.bytes(), self.dice.pick(NUMBERS).to_vec());
         let command = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect::<Vec<_>>();
-        match self.dice.roll(16) {
-            0..=1 => command(&[b"HSET", &companion, &field, &value]),
+        match self.dice.roll(18) {
+            0 => command(&[b"HSET", &hash, &member, &value]),
+            1 => command(&[b"HSET", &hash, &member, &random]),
             2 => {
                 let state = format!("{} {} {}", self.dice.roll(1 << 60), self.dice.roll(1 << 40), self.dice.roll(9));
                 command(&[b"HSET", &limiter, &field, &state.as_bytes()[..self.dice.roll(state.len())]])
             }
-            3 => command(&[b"HDEL", &companion, &field]),
-            4 => command(&[b"DEL", &companion]),
-            5 => command(&[b"SET", &companion, &value]),
-            6 => command(&[b"HSET", &companion, b"id", &random]),
-            7 => {
+            3 => command(&[b"HDEL", &hash, &member]),
+            4 => command(&[b"DEL", &hash]),
+            5 => command(&[b"SET", &hash, &value]),
+            6 | 7 => {
                 let marker = [b"\0rank ".as_slice(), &self.marker()].concat();
                 command(&[b"ZADD", &board, b"-inf", &marker])
             }
             8 => command(&[b"ZADD", &board, &score, &random]),
             9 => command(&[b"ZADD", &board, b"1", &value]),
-            10 => command(&[b"ZPOPMIN", &board]),
-            11 => command(&[b"ZREMRANGEBYRANK", &board, b"1", b"1"]),
-            12 => command(&[b"HSET", &limiter, &field, &value]),
-            13 => command(&[b"ZADD", &limiter, &score, &value]),
-            14 => command(&[b"DEL", if self.dice.once_in(2) { &limiter } else { &board }]),
-            _ => command(&[b"RENAME", &board, &companion]),
+            // What could be taken for an index entry, or for a member's element.
+            10 => command(&[b"ZADD", &board, b"-inf", &member]),
+            11 => command(&[b"ZPOPMIN", &board]),
+            12 => command(&[b"ZREMRANGEBYRANK", &board, b"1", b"1"]),
+            13 => command(&[b"ZPOPMAX", &board]),
+            14 => command(&[b"HSET", &limiter, &field, &value]),
+            15 => command(&[b"ZADD", &limiter, &score, &value]),
+            16 => command(&[b"DEL", if self.dice.once_in(2) { &limiter } else { &board }]),
+            _ => command(&[b"COPY", &board, self.dice.pick(&[&b"plain"[..], b"spilled", b"owned"]), b"REPLACE"]),
         }
     }
 
     fn field(&mut self) -> Vec<u8> {
         match self.dice.roll(6) {
-            0 => b"id".to_vec(),
+            0 => b"rate".to_vec(),
             1 => self.bytes(),
             2 => self
                 .dice
@@ -275,23 +283,28 @@ impl Fuzzer {
                     b"rate",
                 ])
                 .to_vec(),
-            _ => [b":".as_slice(), self.dice.pick(MEMBERS)].concat(),
+            _ => self.dice.pick(MEMBERS).to_vec(),
         }
     }
 
     fn marker(&mut self) -> Vec<u8> {
         let texts: &[&[u8]] = &[
-            b"1 0123456789abcdef FIELD a DESC INT",
-            b"1 0123456789abcdef",
-            b"1 0123456789abcdef ",
-            b"1 xyz",
-            b"2 0123456789abcdef FIELD a DESC INT",
+            b"1 FIELD a DESC INT",
             b"1",
-            b"1 0123456789abcdef FIELD a DESC DIGITS 18 FIELD b ASC DIGITS 18 TIES FIRST MS KEEP 3",
-            b"1 0123456789abcdef FIELD a DESC BITS 63",
-            b"1 0123456789abcdef FIELD a DESC RANGE 5 5",
-            b"1 0123456789abcdef KEEP 0",
-            b"1 FEDCBA9876543210 FIELD a ASC FLOAT KEEP 18446744073709551615",
+            b"1 ",
+            b"1 xyz",
+            b"2 FIELD a DESC INT",
+            b" ",
+            b"1 FIELD a DESC DIGITS 18 FIELD b ASC DIGITS 18 TIES FIRST MS KEEP 3",
+            b"1 FIELD a DESC BITS 63",
+            b"1 FIELD a DESC RANGE 5 5",
+            b"1 KEEP 0",
+            b"1 FIELD a ASC FLOAT KEEP 18446744073709551615",
+            b"1 FIELD a DESC FLOAT DATA players",
+            b"1 FIELD a DESC INT FIELD b DESC INT DATA owned OWNED spilled",
+            b"1 FIELD a DESC FLOAT DATA owned OWNED",
+            b"1 FIELD a DESC FLOAT DATA %6",
+            b"1 FIELD a DESC FLOAT DATA %zz OWNED %",
         ];
         match self.dice.roll(3) {
             0 => self.bytes(),
@@ -306,20 +319,22 @@ impl Fuzzer {
     }
 }
 
-/// Makes every kind of key anew.
+/// Makes every kind of key anew: what was damaged stays damaged otherwise, and answers with nothing but errors.
 fn set_up(con: &mut redis::Connection) {
+    let all = [[b"DEL".as_slice()].as_slice(), KEYS].concat();
+    cmdv(con, &all).expect("DEL");
     for command in [
         "RANK.ADD plain 1 a 2 b 3 c",
         "RANK.CREATE packed FIELD a DIGITS 3 FIELD b DIGITS 3",
         "RANK.ADD packed 1 2 a 3 4 b",
-        "RANK.MULTISET spilled 1 2 a",
-        "RANK.SETDATA spilled a k v",
+        "RANK.CREATE spilled FIELD a INT FIELD b INT DATA owned OWNED",
+        "RANK.ADD spilled DATA {\"k\":\"v\"} 1 2 a",
         "RANK.CREATE late FIELD a INT FIELD b FLOAT TIES LAST KEEP 5",
         "RANK.ADD late 1 2 a 3 4 b",
         "RANK.CREATE wide FIELD a BITS 31 FIELD b BITS 31",
         "RANK.ADD wide 1 2 a",
-        "RANK.ADD attributes 1 a",
-        "RANK.SETDATA attributes a k v",
+        "RANK.CREATE attributes KEEP 9 DATA players",
+        "RANK.ADD attributes DATA {\"n\":1} 1 a",
         "RANK.MULTISET {t}a 1 2 a",
         "SET string x",
         "RPUSH list x",
@@ -354,13 +369,13 @@ on_every_server! {
         let mut flood = Flood::connect(&server);
         let mut call = 0;
         while calls == 0 || call < calls {
-            // Every thousand calls are a chapter of their own, which its number alone repeats.
-            let chapter = seed.wrapping_mul(1_000_003).wrapping_add(call / 1000);
+            // Every few calls are a chapter of their own, which its number alone repeats.
+            let chapter = seed.wrapping_mul(1_000_003).wrapping_add(call / CHAPTER);
             fuzzer.dice = Dice::new(chapter);
             set_up(&mut con);
             let mut history = Vec::new();
             let mut lives = true;
-            for _ in 0..1000 {
+            for _ in 0..CHAPTER {
                 call += 1;
                 let args = if fuzzer.dice.once_in(6) { fuzzer.tamper() } else { fuzzer.call() };
                 lives = lives && flood.send(&args);

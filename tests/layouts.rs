@@ -1,5 +1,5 @@
-//! The four layouts: which schema gets which, what exactly lies in the sorted set, and that no read
-//! can tell them apart.
+//! The four layouts: which schema gets which, which bytes exactly lie in the sorted set, and that no read can tell them
+//! apart.
 
 use redis::{Connection, Value};
 
@@ -27,6 +27,30 @@ pub fn stored(con: &mut Connection, key: &str) -> Vec<(Vec<u8>, f64)> {
     };
     let score = |value| String::from_utf8(bytes(value)).ok()?.parse().ok();
     flat.chunks(2).map(|pair| (bytes(&pair[0]), score(&pair[1]).expect("a number"))).collect()
+}
+
+/// The element that holds a board's schema.
+pub fn marker(schema: &str) -> Vec<u8> {
+    [b"\0rank 1 ", schema.as_bytes()].concat()
+}
+
+/// The element of a member of a spilled board.
+pub fn member_element(spilled: &[u64], name: &[u8]) -> Vec<u8> {
+    let bytes: Vec<u8> = spilled.iter().flat_map(|slot| slot.to_be_bytes()).collect();
+    [b"\x02", bytes.as_slice(), name].concat()
+}
+
+/// The element by which a spilled board finds a member by its name.
+pub fn index_entry(spilled: &[u64], name: &[u8]) -> Vec<u8> {
+    let bytes: Vec<u8> = spilled.iter().flat_map(|slot| slot.to_be_bytes()).collect();
+    let length = u32::try_from(name.len()).expect("a length").to_be_bytes();
+    [b"\x01", length.as_slice(), name, &bytes].concat()
+}
+
+/// Everything that a board holds, in the sorted set's own order: by score, then by bytes.
+pub fn in_order(mut elements: Vec<(Vec<u8>, f64)>) -> Vec<(Vec<u8>, f64)> {
+    elements.sort_by(|(one, low), (other, high)| low.total_cmp(high).then(one.cmp(other)));
+    elements
 }
 
 /// Schemas on both sides of every limit, with their layout and bits.
@@ -298,8 +322,8 @@ on_every_server! {
         for (number, (schema, layout, bits)) in CHOICES.iter().enumerate() {
             let key = format!("k{number}");
             expect(&mut con, &format!("RANK.CREATE {key} {schema}"), "+OK");
-            let got = ["layout", "bits", "members", "keys"].map(|field| info(&mut con, &key, field)).join(" ");
-            assert_eq!(got, format!("\"{layout}\" {bits} 0 []"), "{schema}");
+            let got = ["layout", "bits", "members", "data"].map(|field| info(&mut con, &key, field)).join(" ");
+            assert_eq!(got, format!("\"{layout}\" {bits} 0 nil"), "{schema}");
         }
     }
 
@@ -323,19 +347,39 @@ on_every_server! {
         expect(&mut con, "RANK.INFO none", "nil");
         expect(&mut con, "ZADD z 1 a 2 b", "2");
         expect(&mut resp3, "RANK.INFO z",
-            r#"{"members": 2, "fields": [{"name": "score", "order": "DESC", "type": "FLOAT"}], "ties": "SHARED", "keep": nil, "update": "SET", "layout": "plain", "bits": nil, "schema": nil, "keys": []}"#);
+            r#"{"members": 2, "fields": [{"name": "score", "order": "DESC", "type": "FLOAT"}], "ties": "SHARED", "keep": nil, "update": "SET", "layout": "plain", "bits": nil, "data": nil, "schema": nil}"#);
 
-        let schema = "FIELD a ASC INT FIELD b DESC RANGE -5 5 FIELD c DESC FLOAT TIES LAST S KEEP 7 UPDATE BEST";
+        let schema = "FIELD a ASC INT FIELD b DESC RANGE -5 5 FIELD c DESC FLOAT TIES LAST S KEEP 7 UPDATE BEST DATA players";
         expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
         expect(&mut con, "RANK.ADD k 1 2 3 x", "1");
-        let text = info(&mut con, "k", "schema");
-        let id: String = text.trim_matches('"').split(' ').nth(1).expect("an id").into();
-        assert!(id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit()), "{text}");
-        assert_eq!(text, format!("\"1 {id} {schema}\""));
         expect(&mut resp3, "RANK.INFO k", &format!(
-            r#"{{"members": 1, "fields": [{{"name": "a", "order": "ASC", "type": "INT"}}, {{"name": "b", "order": "DESC", "type": "RANGE -5 5"}}, {{"name": "c", "order": "DESC", "type": "FLOAT"}}], "ties": "LAST S", "keep": 7, "update": "BEST", "layout": "spilled", "bits": nil, "schema": {text}, "keys": ["rank:members:{{k}}"]}}"#
+            r#"{{"members": 1, "fields": [{{"name": "a", "order": "ASC", "type": "INT"}}, {{"name": "b", "order": "DESC", "type": "RANGE -5 5"}}, {{"name": "c", "order": "DESC", "type": "FLOAT"}}], "ties": "LAST S", "keep": 7, "update": "BEST", "layout": "spilled", "bits": nil, "data": "players", "schema": "1 {schema}"}}"#
         ));
-        assert_eq!(stored(&mut con, "k")[0], (format!("\0rank 1 {id} {schema}").into_bytes(), f64::NEG_INFINITY));
+        assert_eq!(stored(&mut con, "k")[0], (marker(schema), f64::NEG_INFINITY));
+    }
+
+    fn the_marker_is_one_line_of_readable_text(server: Server) {
+        let mut con = server.connect();
+        for (words, text) in [
+            ("", "FIELD score DESC FLOAT"),
+            ("ASC TIES SHARED UPDATE SET", "FIELD score ASC FLOAT"),
+            ("keep 007 update best field a ties joined ms", "FIELD a DESC FLOAT TIES JOINED KEEP 7 UPDATE BEST"),
+            ("FIELD gold DIGITS 3 FIELD b ASC INT TIES FIRST S KEEP 5 UPDATE BEST DATA players",
+             "FIELD gold DESC DIGITS 3 FIELD b ASC INT TIES FIRST S KEEP 5 UPDATE BEST DATA players"),
+            ("DATA players OWNED", "FIELD score DESC FLOAT DATA players OWNED k"),
+            // Names are one word whatever is in them.
+            (r#"DATA "a b\n\x00%\xff~!""#, "FIELD score DESC FLOAT DATA a%20b%0A%00%25%FF~!"),
+            (r#"DATA """#, "FIELD score DESC FLOAT DATA %"),
+        ] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            expect(&mut con, &format!("RANK.CREATE k {words}"), "+OK");
+            assert_eq!(stored(&mut con, "k"), [(marker(text), f64::NEG_INFINITY)], "{words}");
+            assert_eq!(info(&mut con, "k", "schema"), format!("\"1 {text}\""), "{words}");
+        }
+        expect(&mut con, r#"RANK.CREATE "a key\n%" DATA h OWNED"#, "+OK");
+        expect(&mut con, r#"ZRANGE "a key\n%" 0 0"#, r#"["\x00rank 1 FIELD score DESC FLOAT DATA h OWNED a%20key%0A%25"]"#);
+        expect(&mut con, r#"RANK.CREATE "" DATA h OWNED"#, "+OK");
+        expect(&mut con, r#"ZRANGE "" 0 0"#, r#"["\x00rank 1 FIELD score DESC FLOAT DATA h OWNED %"]"#);
     }
 
     fn scores_and_elements_are_as_documented(server: Server) {
@@ -347,12 +391,128 @@ on_every_server! {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
             expect(&mut con, &format!(r#"RANK.ADD k {scores} "m\xff""#), "1");
-            let mut element: Vec<u8> = bytes.iter().flat_map(|bytes| bytes.to_be_bytes()).collect();
-            element.extend(b"m\xff");
-            let elements = stored(&mut con, "k");
-            let got = (elements.len(), &elements[1].0, elements[1].1.to_bits());
-            assert_eq!(got, (2, &element, score.to_bits()), "{schema}: {scores}");
+            let name = b"m\xff".as_slice();
+            let text = info(&mut con, "k", "schema");
+            let mut expected = vec![(marker(text.trim_matches('"').trim_start_matches("1 ")), f64::NEG_INFINITY)];
+            if layout == "spilled" {
+                expected.push((index_entry(bytes, name), f64::NEG_INFINITY));
+                expected.push((member_element(bytes, name), score));
+            } else {
+                expected.push((name.to_vec(), score));
+            }
+            let bits = |elements: &[(Vec<u8>, f64)]| -> Vec<(Vec<u8>, u64)> {
+                elements.iter().map(|(element, score)| (element.clone(), score.to_bits())).collect()
+            };
+            assert_eq!(bits(&stored(&mut con, "k")), bits(&expected), "{schema}: {scores}");
             assert_eq!(info(&mut con, "k", "layout"), format!("\"{layout}\""), "{schema}");
+        }
+    }
+
+    /// Whatever the names, in the small encoding and the large: one marker, then an entry for each member, then the
+    /// members in order; through updates and removals too.
+    fn a_spilled_board_has_an_index_entry_for_each_member(server: Server) {
+        let mut con = server.connect();
+        let long = vec![b'n'; 70_000];
+        let names: &[&[u8]] = &[
+            b"", b"a", b"ab", b"\0", b"\0rank ", b"\0rank 1 FIELD a DESC INT", b"\x01", b"\x01\0\0\0\x01a", b"\x02",
+            b"\x02\x80\0\0\0\0\0\0\x05a", b"\xff", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"%s\r\n", &long,
+        ];
+        for (encoding, entries, value) in [("listpack", 1000, 100_000), ("skiplist", 0, 64)] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            expect(&mut con, &format!("CONFIG SET zset-max-listpack-entries {entries} zset-max-listpack-value {value}"), "+OK");
+            expect(&mut con, "RANK.CREATE k FIELD a INT FIELD b ASC INT", "+OK");
+            let mut board: Vec<(Vec<u8>, i64, i64)> = Vec::new();
+            let check = |con: &mut Connection, board: &[(Vec<u8>, i64, i64)]| {
+                let mut expected = vec![(marker("FIELD a DESC INT FIELD b ASC INT"), f64::NEG_INFINITY)];
+                for (name, a, b) in board {
+                    // The sign bit flipped; b runs the other way, so its bytes are complemented.
+                    let slots = [(*a as u64) ^ (1 << 63), !((*b as u64) ^ (1 << 63))];
+                    expected.push((index_entry(&slots, name), f64::NEG_INFINITY));
+                    expected.push((member_element(&slots, name), *a as f64));
+                }
+                let (got, expected) = (stored(con, "k"), in_order(expected));
+                assert!(got == expected, "{encoding}: {} elements, {} expected", got.len(), expected.len());
+                assert_eq!(got.len(), 2 * board.len() + 1);
+                for (name, a, b) in board {
+                    let score = show_result(&cmdv(con, &[b"RANK.SCORE", b"k".as_slice(), name]));
+                    assert_eq!(score, format!("[{a}, {b}]"), "{}", name.escape_ascii());
+                }
+            };
+            for (number, name) in names.iter().enumerate() {
+                let (a, b) = ([5, -5, i64::MAX, i64::MIN][number % 4], number as i64 / 3 - 2);
+                for (command, reply) in [("RANK.ADD", "1"), ("RANK.ADD", "0")] {
+                    let args = [command.as_bytes(), b"k", a.to_string().as_bytes(), b.to_string().as_bytes(), name].map(<[u8]>::to_vec);
+                    assert_eq!(show_result(&cmdv(&mut con, &args)), reply, "{}", name.escape_ascii());
+                }
+                board.push((name.to_vec(), a, b));
+            }
+            check(&mut con, &board);
+            expect(&mut con, "OBJECT ENCODING k", &format!("\"{encoding}\""));
+            // An update moves the element and its entry; nothing stays behind.
+            for (name, a, b) in &mut board {
+                (*a, *b) = (a.wrapping_add(1), b.wrapping_neg());
+                let args = [b"RANK.ADD".as_slice(), b"k", b"CH", a.to_string().as_bytes(), b.to_string().as_bytes(), name].map(<[u8]>::to_vec);
+                assert_eq!(show_result(&cmdv(&mut con, &args)), "1", "{}", name.escape_ascii());
+            }
+            check(&mut con, &board);
+            // A name that is not there has no entry, however close it is to one that has.
+            for name in [b"A".as_slice(), b"abc", b"\0\0", b"\x01\x01", b"\x02\x02", b"\xff\xff", b"\0rank", &long[1..]] {
+                assert_eq!(show_result(&cmdv(&mut con, &[b"RANK.GET", b"k".as_slice(), name])), "nil", "{}", name.escape_ascii());
+                assert_eq!(show_result(&cmdv(&mut con, &[b"RANK.REM", b"k".as_slice(), name])), "0", "{}", name.escape_ascii());
+            }
+            while let Some((name, ..)) = board.pop() {
+                assert_eq!(show_result(&cmdv(&mut con, &[b"RANK.REM", b"k".as_slice(), &name])), "1", "{}", name.escape_ascii());
+                check(&mut con, &board);
+            }
+        }
+    }
+
+    fn no_layout_needs_another_key(server: Server) {
+        let mut con = server.connect();
+        for key in ["k", "{k}x", "a}b", "{}x", "rank:data:{k}", r#""""#] {
+            for schema in ["FIELD a", "FIELD a DIGITS 3", "FIELD a BITS 60", "FIELD a BITS 9 TIES FIRST", "FIELD a INT", "FIELD a TIES LAST"] {
+                expect(&mut con, "FLUSHALL", "+OK");
+                expect(&mut con, &format!("RANK.CREATE {key} {schema}"), "+OK");
+                expect(&mut con, &format!("RANK.ADD {key} 1 x 2 y"), "2");
+                expect(&mut con, &format!("RANK.ADD {key} 3 x"), "0");
+                expect(&mut con, &format!("RANK.REM {key} y"), "1");
+                expect(&mut con, &format!("RANK.COUNT {key}"), "1");
+                expect(&mut con, "DBSIZE", "1");
+                expect(&mut con, &format!("RANK.CLEAR {key}"), "1");
+                expect(&mut con, &format!("ZCARD {key}"), "1");
+            }
+        }
+    }
+
+    fn a_name_that_begins_like_a_marker_is_refused_where_it_could_be_taken_for_one(server: Server) {
+        let mut con = server.connect();
+        let refused = r"ERR a member name cannot start with '\x00rank ': the board's schema is kept there";
+        for schema in ["", "DESC", "FIELD a DIGITS 3", "FIELD a BITS 60", "FIELD a BITS 9 TIES FIRST"] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            if !schema.is_empty() {
+                expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
+            }
+            expect(&mut con, "RANK.ADD k 5 a", "1");
+            let before = stored(&mut con, "k");
+            for name in [r#""\x00rank ""#, r#""\x00rank 1 FIELD a DESC INT""#] {
+                for write in ["ADD k 5", "ADD k 7 b 5", "ADD k NX 5", "ADD k XX 5", "ADD k KEEP 1 9", "INCR k 5", "MULTISET k 5"] {
+                    expect(&mut con, &format!("RANK.{write} {name}"), refused);
+                }
+                for (read, expected) in [("GET", "nil"), ("SCORE", "nil"), ("QUERY", "nil"), ("PERCENTILE", "nil"), ("REM", "0")] {
+                    expect(&mut con, &format!("RANK.{read} k {name}"), expected);
+                }
+            }
+            assert_eq!(stored(&mut con, "k"), before, "{schema}");
+            // One byte less is a name like any other.
+            expect(&mut con, r#"RANK.ADD k 5 "\x00rank""#, "1");
+            expect(&mut con, r#"RANK.REM k "\x00rank""#, "1");
+        }
+        for schema in ["FIELD a INT", "FIELD a TIES FIRST"] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
+            expect(&mut con, r#"RANK.ADD k 5 "\x00rank 1 FIELD a DESC INT""#, "1");
+            expect(&mut con, r#"RANK.REM k "\x00rank 1 FIELD a DESC INT""#, "1");
+            expect(&mut con, "ZCARD k", "1");
         }
     }
 
@@ -375,7 +535,7 @@ on_every_server! {
 
     fn a_marker_of_another_version_is_an_error(server: Server) {
         let mut con = server.connect();
-        expect(&mut con, r#"ZADD k -inf "\x00rank 2 0123456789abcdef FIELD a DESC INT" 1 x"#, "2");
+        expect(&mut con, r#"ZADD k -inf "\x00rank 2 FIELD a DESC INT" 1 x"#, "2");
         for line in ["RANK.TOPN k 1", "RANK.GET k x", "RANK.COUNT k", "RANK.INFO k", "RANK.ADD k 1 y", "RANK.REM k x", "RANK.CREATE k FIELD a INT"] {
             let got = reply(&mut con, line);
             assert!(got.starts_with("ERR ") && got.contains("version 2"), "{line}: {got}");

@@ -2,23 +2,23 @@
 
 mod support;
 
-mod adoption;
 mod attributes;
 mod bad_input;
 mod boards;
+mod bounds;
 mod clients;
 mod cluster;
 mod command_docs;
-mod companions;
 mod config;
+mod damage;
 mod documents;
 mod effects;
 mod exactness;
 mod fields;
 mod flood;
-mod following;
 mod fuzz;
 mod groups;
+mod keys;
 mod layouts;
 mod memory;
 mod model;
@@ -29,11 +29,9 @@ mod rate;
 mod rate_effects;
 mod rate_keys;
 mod reads;
-mod replicas;
 mod replication;
 mod replies;
 mod restarts;
-mod review;
 mod script;
 mod smoke;
 mod soak;

@@ -10,14 +10,20 @@ const CALLS: &[&str] = &[
     "RANK.CREATE new FIELD x DESC FLOAT TIES SHARED KEEP 3 UPDATE BEST",
     "RANK.CREATE new FIELD x ASC INT FIELD y BITS 5 FIELD z RANGE -5 5 FIELD w DIGITS 3 TIES FIRST MS ADOPT",
     "RANK.CREATE new LIKE asc",
+    "RANK.CREATE new FIELD x INT KEEP 3 DATA players OWNED",
+    "RANK.ALTER keep DATA players OWNED",
+    "RANK.ALTER sp NODATA",
     "RANK.ALTER keep KEEP 3 UPDATE BEST",
     "RANK.ALTER keep NOKEEP",
     "RANK.INFO b",
     "RANK.CLEAR b",
     "RANK.ROTATE b new",
+    "RANK.ROTATE sp new DATA new2",
     "RANK.ADD b XX SET KEEP 3 CH WITHRANK AT 1700000000000 5 a 6 b",
     "RANK.ADD asc NX 5 a",
     "RANK.ADD keep BEST CH 5 a 6 q",
+    "RANK.ADD sp DATA {} 5 6 a",
+    "RANK.ADD sp XX CH WITHRANK 5 6 a 7 8 q",
     "RANK.MULTISET new 5 6 7 a",
     "RANK.MULTISET b CH 5 a",
     "RANK.INCR b WITHRANK AT 1700000000000 5 a",
@@ -25,6 +31,15 @@ const CALLS: &[&str] = &[
     "RANK.TRIM b 2 RETURN",
     "RANK.GET b a DENSE ASC JSON WITHDATA",
     "RANK.SCORE b a",
+    "RANK.GET sp a DENSE WITHDATA JSON",
+    "RANK.STATS sp LIMIT 0 5 WITHDATA",
+    "RANK.SETDATA sp a NX k v l w",
+    "RANK.PUTDATA sp a {}",
+    "RANK.GETDATA sp a k l",
+    "RANK.DELDATA sp a k l",
+    "RANK.REM sp a q",
+    "RANK.TRIM sp 1 RETURN",
+    "RANK.VERIFY sp REPAIR CURSOR 0 COUNT 5",
     "RANK.QUERY b a LIMIT 0 5 ORDINAL DESC JSON",
     "RANK.STATS b LIMIT 0 5 DENSE JSON",
     "RANK.TOPN b 5 COMPETITION ASC WITHDATA JSON",
@@ -43,11 +58,12 @@ const WORDS: &str =
     "b asc keep empty none new string list set hash stream bad-marker a q 0 1 -1 2 3 5 007 +4 -0 1.5 1e300 \
     1e400 inf -inf +inf nan 0x10 (5 ( (inf 9223372036854775807 -9223372036854775808 18446744073709551616 4294967296 1e \
     %s%n NX XX SET BEST KEEP NOKEEP CH WITHRANK AT RETURN LIMIT FILL JSON WITHDATA ASC DESC COMPETITION DENSE ORDINAL \
-    FIELD FLOAT INT BITS DIGITS RANGE TIES SHARED FIRST LAST JOINED MS S UPDATE LIKE ADOPT";
+    FIELD FLOAT INT BITS DIGITS RANGE TIES SHARED FIRST LAST JOINED MS S UPDATE LIKE ADOPT \
+    DATA OWNED NODATA sp players {} {\"k\":1} REPAIR CURSOR COUNT";
 
-const ODD_WORDS: [&str; 6] = ["", "\n", "\0", "\u{7f}é", "\0rank ", "\0rank 1 0123456789abcdef FIELD score DESC FLOAT"];
+const ODD_WORDS: [&str; 6] = ["", "\n", "\0", "\u{7f}é", "\0rank ", "\0rank 1 FIELD score DESC FLOAT"];
 
-const LISTS_PER_CALL: usize = 1500;
+const LISTS_PER_CALL: usize = 1000;
 
 /// Few members, since every step compares a digest of all keys; but both encodings.
 const KEYS: &str = r#"
@@ -59,6 +75,9 @@ const KEYS: &str = r#"
     RANK.CREATE keep KEEP 2 => +OK
     RANK.ADD keep 5 a 7 b => 2
     RANK.CREATE empty => +OK
+    RANK.CREATE sp FIELD x INT FIELD y INT DATA players OWNED => +OK
+    RANK.ADD sp DATA {"k":"v"} 5 6 a => 1
+    RANK.ADD sp 7 8 b => 1
     SET string x => +OK
     RPUSH list x => 1
     SADD set x => 1

@@ -62,10 +62,11 @@ on_every_server! {
         }
     }
 
-    fn without_attributes_withdata_ends_rows_with_null(server: Server) {
+    fn withdata_ends_the_row_of_a_member_without_attributes_with_null(server: Server) {
         for mut con in [server.connect(), server.connect_resp3()] {
             script(&mut con, r#"
                 DEL b => 0
+                RANK.CREATE b DATA h => +OK
                 RANK.ADD b 5 a => 1
                 RANK.GET b a WITHDATA JSON => "{\"rank\":1,\"member\":\"a\",\"score\":5,\"data\":null}"
                 RANK.GET b nobody WITHDATA => nil

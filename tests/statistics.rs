@@ -10,9 +10,7 @@ fn counters(server: &Server) -> Vec<(String, u64)> {
         "writes",
         "members_refused",
         "members_evicted",
-        "companions_rebuilt",
-        "companions_dropped",
-        "companions_followed",
+        "damaged",
         "rate_sliding_allowed",
         "rate_sliding_denied",
         "rate_fixed_allowed",
@@ -47,24 +45,33 @@ on_every_server! {
         counts(&server, "RANK.ADD b 5 a 6 b", &[("calls", 1), ("writes", 1)]);
         counts(&server, "RANK.ADD b KEEP 2 4 c", &[("calls", 1), ("members_refused", 1)]);
         counts(&server, "RANK.ADD b KEEP 2 9 d", &[("calls", 1), ("writes", 1), ("members_evicted", 1)]);
-        counts(&server, "RANK.MULTISET m 1 2 x", &[("calls", 1), ("writes", 2)]);
-        reply(&mut server.connect(), "DEL rank:members:{m}");
-        counts(&server, "RANK.ADD m 3 4 y", &[("calls", 1), ("writes", 2), ("companions_rebuilt", 1)]);
+        // Calls that changed something, however many keys.
+        counts(&server, "RANK.MULTISET m 1 2 x", &[("calls", 1), ("writes", 1)]);
+        counts(&server, "RANK.MULTISET m 1 3 x", &[("calls", 1), ("writes", 1)]);
+        expect(&mut server.connect(), "RANK.ALTER m DATA h OWNED", "+OK");
+        counts(&server, "RANK.SETDATA m x k v", &[("calls", 1), ("writes", 1)]);
+        counts(&server, "RANK.SETDATA m x k v", &[("calls", 1)]);
+        counts(&server, "RANK.ADD m DATA {} 1 4 x", &[("calls", 1), ("writes", 1)]);
+        counts(&server, "RANK.REM m x", &[("calls", 1), ("writes", 1)]);
+        // A board whose index entry a core command removed.
+        expect(&mut server.connect(), "RANK.ADD m 1 2 x", "1");
+        expect(&mut server.connect(), "ZREMRANGEBYRANK m 1 1", "1");
+        for call in ["RANK.GET m x", "RANK.ADD m 3 4 x", "RANK.ADD m 3 4 y", "RANK.REM m x", "RANK.COUNT m"] {
+            counts(&server, call, &[("calls", 1), ("errors", 1), ("damaged", 1)]);
+        }
         for (algorithm, name) in [("SLIDING", "sliding"), ("FIXED", "fixed"), ("COUNTER", "counter"), ("GCRA", "gcra")] {
             let (allowed, denied) = (format!("rate_{name}_allowed"), format!("rate_{name}_denied"));
             let check = format!("RATE.CHECK k:{name} 1/1h {algorithm} NOW 7200000");
-            counts(&server, &check, &[("calls", 1), (&allowed, 1)]);
+            counts(&server, &check, &[("calls", 1), ("writes", 1), (&allowed, 1)]);
             counts(&server, &check, &[("calls", 1), (&denied, 1)]);
             counts(&server, &check.replace("CHECK", "PEEK"), &[("calls", 1)]);
         }
     }
 
-    fn companions_that_follow_or_go_are_counted(server: Server) {
-        let mut con = server.connect();
-        expect(&mut con, "RANK.MULTISET m 1 2 x", "1");
-        expect(&mut con, "RENAME m n", "+OK");
-        wait_until(|| server.info("rank_companions_followed") == "1");
-        expect(&mut con, "DEL n", "1");
-        wait_until(|| server.info("rank_companions_dropped") == "1");
+    /// The server asks these commands where their keys are before it runs them.
+    fn to_be_asked_for_keys_is_no_call(server: Server) {
+        counts(&server, "RANK.CREATE m DATA h OWNED", &[("calls", 1), ("writes", 1)]);
+        counts(&server, "RANK.ALTER m KEEP 5 DATA h OWNED", &[("calls", 1), ("writes", 1)]);
+        counts(&server, "COMMAND GETKEYS RANK.CREATE m DATA h", &[]);
     }
 }

@@ -2,7 +2,7 @@
 
 use redis::{Connection, Value};
 
-use crate::layouts::{info, stored, EPOCH_MS};
+use crate::layouts::{info, member_element, stored, EPOCH_MS};
 use crate::support::*;
 
 /// One field, in each layout that has times; `{}` stands for `ASC` or nothing.
@@ -52,10 +52,11 @@ fn on_every_board(
     }
 }
 
-/// What a board holds under a member's name.
+/// What a board holds under a member's name; its index entry aside.
 #[track_caller]
 fn stored_for(con: &mut Connection, key: &str, member: &str) -> (Vec<u8>, f64) {
-    let found = stored(con, key).into_iter().find(|(element, _)| element.ends_with(member.as_bytes()));
+    let is_member = |(element, score): &(Vec<u8>, f64)| score.is_finite() && element.ends_with(member.as_bytes());
+    let found = stored(con, key).into_iter().find(is_member);
     found.unwrap_or_else(|| panic!("no {member} in {key}"))
 }
 
@@ -144,51 +145,58 @@ on_every_server! {
 
     fn the_time_is_stored_as_documented(server: Server) {
         let mut con = server.connect();
-        let (ms, s) = ((1_i64 << 41) - 1, (1_i64 << 32) - 1);
         // DESC boards store what was earlier as the higher under FIRST, ASC boards the other way.
-        for (schema, unit, max, inverted) in [
-            ("FIELD a BITS 8 TIES FIRST", 1, ms, true),
-            ("FIELD a BITS 8 TIES LAST MS", 1, ms, false),
-            ("FIELD a BITS 8 TIES JOINED", 1, ms, true),
-            ("FIELD a ASC BITS 8 TIES FIRST", 1, ms, false),
-            ("FIELD a ASC BITS 8 TIES LAST", 1, ms, true),
-            ("FIELD a ASC BITS 8 TIES JOINED S", 1000, s, false),
-            ("FIELD a BITS 8 TIES FIRST S", 1000, s, true),
-            ("FIELD a BITS 8 TIES LAST S", 1000, s, false),
-            ("FIELD a INT TIES FIRST", 1, ms, true),
-            ("FIELD a TIES LAST", 1, ms, false),
-            ("FIELD a ASC TIES LAST S", 1000, s, true),
-            ("FIELD a BITS 20 TIES FIRST", 1, ms, true),
-            ("FIELD a BITS 30 TIES LAST S", 1000, s, false),
+        for (schema, unit, inverted) in [
+            ("FIELD a BITS 8 TIES FIRST", 1, true),
+            ("FIELD a BITS 8 TIES LAST MS", 1, false),
+            ("FIELD a BITS 8 TIES JOINED", 1, true),
+            ("FIELD a ASC BITS 8 TIES FIRST", 1, false),
+            ("FIELD a ASC BITS 8 TIES LAST", 1, true),
+            ("FIELD a ASC BITS 8 TIES JOINED S", 1000, false),
+            ("FIELD a BITS 8 TIES FIRST S", 1000, true),
+            ("FIELD a BITS 8 TIES LAST S", 1000, false),
+            ("FIELD a INT TIES FIRST", 1, true),
+            ("FIELD a TIES LAST", 1, false),
+            ("FIELD a ASC TIES LAST S", 1000, true),
+            ("FIELD a ASC INT TIES JOINED S", 1000, false),
+            ("FIELD a BITS 20 TIES FIRST", 1, true),
+            ("FIELD a BITS 30 TIES LAST S", 1000, false),
         ] {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
             let layout = info(&mut con, "k", "layout");
-            for (at, time) in [
-                (0, 0), (EPOCH_MS - 1, 0), (EPOCH_MS, 0), (EPOCH_MS + 1_999, 1_999 / unit),
-                (EPOCH_MS + max * unit, max), (EPOCH_MS + (max + 1) * unit, max), (9_007_199_254_740_992, max),
-            ] {
+            // Packed times count from 2020, in 41 bits of milliseconds or 32 of seconds; spilled ones are Unix times.
+            let packed = layout != "\"spilled\"";
+            let max = if unit == 1 { (1_i64 << 41) - 1 } else { (1 << 32) - 1 };
+            let (first, last) = if packed { (EPOCH_MS, EPOCH_MS + (max + 1) * unit - 1) } else { (0, (1 << 53) - 1) };
+            for at in [first, first + 1_999, EPOCH_MS, EPOCH_MS + 1_999, last - 1, last] {
                 reply(&mut con, "RANK.REM k m");
                 expect(&mut con, &format!("RANK.ADD k AT {at} 5 m"), "1");
-                let digit = if inverted { max - time } else { time };
                 let (element, score) = stored_for(&mut con, "k", "m");
-                let packed = 5 * (max + 1) + digit;
+                let time = (at - if packed { EPOCH_MS } else { 0 }) / unit;
+                let number = 5 * (max + 1) + if inverted { max - time } else { time };
                 match layout.trim_matches('"') {
-                    "packed" => assert_eq!(score, packed as f64, "{schema} AT {at}"),
-                    "packed63" => assert_eq!(score.to_bits(), packed as u64 + (1 << 52), "{schema} AT {at}"),
+                    "packed" => assert_eq!(score, number as f64, "{schema} AT {at}"),
+                    "packed63" => assert_eq!(score.to_bits(), number as u64 + (1 << 52), "{schema} AT {at}"),
                     _ => {
-                        let bytes = time as u64 | 1 << 63;
+                        let bytes = time as u64 ^ (1 << 63);
                         let bytes = if inverted { !bytes } else { bytes };
-                        assert_eq!(score, 5.0);
-                        assert!(element.ends_with(&[&bytes.to_be_bytes(), b"m".as_slice()].concat()), "{schema} AT {at}");
+                        let slots = if schema.contains("INT") { vec![5 ^ (1 << 63), bytes] } else { vec![bytes] };
+                        assert_eq!((element, score), (member_element(&slots, b"m"), 5.0), "{schema} AT {at}");
                     }
                 }
                 let shown = if schema.starts_with("FIELD a TIES") || schema.starts_with("FIELD a ASC TIES") { r#""5""# } else { "5" };
                 expect(&mut con, "RANK.SCORE k m", shown);
             }
-            for bad in ["-1", "x", "1.5", "9223372036854775808"] {
-                let refused = reply(&mut con, &format!("RANK.ADD k AT {bad} 5 n"));
-                assert!(refused.starts_with("ERR ") && refused.contains("AT") && refused.contains(bad), "{refused}");
+            // What the layout cannot hold is an error that names the range, never another time.
+            let outside = [first - 1, last + 1, 1 << 53].into_iter().filter(|time| *time >= 0);
+            let refusals = outside.map(|bad| (format!("ERR AT takes {first} to {last} on this board, got {bad}"), bad.to_string()));
+            let no_times = ["-1", "x", "1.5", "9223372036854775808"].map(|bad| ("ERR AT takes ".into(), bad.to_string()));
+            for (refusal, bad) in refusals.chain(no_times) {
+                for write in ["ADD k AT", "ADD k NX AT", "MULTISET k AT", "INCR k AT"] {
+                    let got = reply(&mut con, &format!("RANK.{write} {bad} 5 n"));
+                    assert!(got.starts_with(&refusal) && got.ends_with(&format!("got {bad}")), "{schema}: {write} {bad}: {got}");
+                }
             }
             expect(&mut con, "RANK.COUNT k", "1");
         }
@@ -327,6 +335,40 @@ on_every_server! {
             let big = time(&mut con, "big", equal, &(0..300).map(|number| number * 66).collect::<Vec<_>>());
             // A walk would take some fifty times as long.
             assert!(big < 15.0 * small, "{schema}: {big} us in a group of {GROUP}, {small} us in one of 3");
+        }
+    }
+
+    /// Ranks that are counted by hopping from score to score: one walk for all members of a call.
+    fn several_members_share_one_dense_walk(server: Server) {
+        const MEMBERS: usize = 40_000;
+        let mut con = server.connect();
+        expect(&mut con, "CONFIG SET rank.max-hops 0", "+OK");
+        for schema in ["FIELD a INT FIELD b INT", "FIELD a FIELD b TIES FIRST", "FIELD a BITS 20 FIELD b BITS 20"] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
+            let numbers: Vec<usize> = (0..MEMBERS).collect();
+            for chunk in numbers.chunks(2_000) {
+                let pairs: Vec<String> = chunk.iter().map(|number| format!("{number} 5 m{number}")).collect();
+                expect(&mut con, &format!("RANK.ADD k {}", pairs.join(" ")), &chunk.len().to_string());
+            }
+            // The processor's time, since the machine may be busy.
+            let spent = || ["used_cpu_user_main_thread", "used_cpu_sys_main_thread"].map(|field| server.info(field).parse::<f64>().expect("seconds")).iter().sum::<f64>();
+            let time = |con: &mut Connection, line: &str, start: &str| {
+                let before = spent();
+                for _ in 0..20 {
+                    let got = reply(con, line);
+                    assert!(got.starts_with(start), "{schema}: {line}: {got}");
+                }
+                spent() - before
+            };
+            let one = time(&mut con, "RANK.GET k m0 DENSE", &format!("[{MEMBERS}, \"m0\""));
+            let three = time(&mut con, "RANK.AMONG k 3 m2 m0 m1 DENSE", &format!("[[1, {}, \"m2\"", MEMBERS - 2));
+            let rows = time(&mut con, "RANK.RANGE k -10 -1 DENSE", &format!("[[{}, \"m9\"", MEMBERS - 9));
+            // A walk for each would take three times as long, and ten times.
+            assert!(three < 1.5 * one, "{schema}: {three} s for three, {one} s for one");
+            assert!(rows < 1.5 * one, "{schema}: {rows} s for ten rows, {one} s for one");
+            // All scores differ, so every kind of rank is the same.
+            expect(&mut con, "RANK.AMONG k 3 m2 m0 m39999 DENSE", &reply(&mut server.connect(), "RANK.AMONG k 3 m0 m2 m39999 COMPETITION"));
         }
     }
 }

@@ -178,7 +178,7 @@ on_every_server! {
     fn incr_never_leaves_what_is_not_a_finite_number(server: Server) {
         script(&mut server.connect(), r#"
             RANK.ADD b 1e308 a inf up -inf down => 3
-            RANK.INCR b 1e308 a => ERR field 'score' takes a finite number: 1e+308 cannot be incremented by 1e308
+            RANK.INCR b 1e308 a => ERR field 'score' takes a finite number: 1e+308 cannot be incremented by 1e+308
             RANK.INCR b inf new => ERR delta takes a finite number, got inf
             RANK.INCR b nan a => ERR delta takes a finite number, got nan
             RANK.INCR b -inf up => ERR delta takes a finite number, got -inf

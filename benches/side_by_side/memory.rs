@@ -1,6 +1,6 @@
 //! Bytes a member for each layout, beside a plain sorted set and beside a sorted set with a hash.
 //!
-//! They are a difference of `used_memory`, less the buffers of clients: all that the server allocated, companions
+//! They are a difference of `used_memory`, less the buffers of clients: all that the server allocated, index entries
 //! and rounding up included, which `MEMORY USAGE` of a key would leave out.
 
 use crate::comparison::keys::{PACKED, PACKED63, SCHEMA, SIMPLE, SPILLED, THEIRS};
@@ -72,7 +72,7 @@ pub const LAYOUTS: &[Layout] = &[
     Layout {
         name: "plain, with one attribute of 9 digits",
         key: Key {
-            create: None,
+            create: Some("RANK.CREATE data DATA notes"),
             fill: "RANK.ADD data $score $each ; RANK.SETDATA data $each note $score",
             count: Count::Members,
         },

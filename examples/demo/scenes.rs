@@ -27,17 +27,18 @@ fn sorted_set(_: &Server, cli: &mut Cli) -> Outcome {
 
 fn medals(_: &Server, cli: &mut Cli) -> Outcome {
     cli.title("Several scores: the medals of Paris 2024")?;
-    cli.run("RANK.CREATE medals FIELD gold DIGITS 3 FIELD silver DIGITS 3 FIELD bronze DIGITS 3")?;
+    cli.run("RANK.CREATE medals FIELD gold DIGITS 3 FIELD silver DIGITS 3 FIELD bronze DIGITS 3 DATA countries")?;
     cli.run("RANK.ADD medals 16 26 22 France 40 27 24 China 20 12 13 Japan 40 44 42 USA 18 19 16 Australia")?;
-    cli.say("As many gold medals in the USA as in China: silver decides.")?;
+    cli.say("The USA and China have the same number of gold medals: silver decides.")?;
     cli.run("RANK.TOPN medals 2")?;
+    cli.say("Attributes are in a hash of yours, here 'countries'. Other boards can use it too:")?;
     cli.run("RANK.SETDATA medals Japan code JPN capital Tokyo")?;
     cli.run_raw("RANK.GET medals Japan WITHDATA JSON")?;
     cli.say("The rank of a newcomer with 17 gold medals would be")?;
     cli.run("RANK.FORSCORE medals 17 0 0")?;
-    cli.say("Three more gold medals for France: its rank, and the one before")?;
+    cli.say("Three more gold medals for France: the new rank, and the previous one")?;
     cli.run("RANK.INCR medals WITHRANK 3 0 0 France")?;
-    cli.say("It is a sorted set still, which any client can read:")?;
+    cli.say("It is still a sorted set, which any client can read:")?;
     cli.run("ZREVRANGE medals 0 1 WITHSCORES")
 }
 
@@ -50,13 +51,13 @@ fn game(_: &Server, cli: &mut Cli) -> Outcome {
         pipeline.cmd("RANK.ADD").arg("game").arg(score).arg(format!("player-{index}")).ignore();
     })?;
     cli.say(&format!("{PLAYERS} players with at most 1000 different scores, in {:.1} s\n", time.as_secs_f64()))?;
-    cli.say("Who reached a score first is ahead of those who reached it later:")?;
+    cli.say("The first to reach a score is ahead of those who reach it later:")?;
     cli.run("RANK.ADD game 1500 ann")?;
     cli.run("RANK.ADD game WITHRANK 1500 bob")?;
     cli.run("RANK.TOPN game 3")?;
     cli.say("Only the best counts:")?;
     cli.run("RANK.ADD game WITHRANK 1200 bob")?;
-    cli.say("Somewhere down the table, and who is near:")?;
+    cli.say("A player further down, and the neighbours:")?;
     cli.run("RANK.GET game player-4711")?;
     cli.run("RANK.AROUND game player-4711 1")?;
     cli.run("RANK.PERCENTILE game player-4711")?;
@@ -80,7 +81,7 @@ fn request_log(_: &Server, cli: &mut Cli) -> Outcome {
     cli.say(&format!("{REQUESTS} requests in {:.1} s\n", time.as_secs_f64()))?;
     cli.run("RANK.COUNT slowest")?;
     cli.run("RANK.TOPN slowest 10")?;
-    cli.say("A newcomer that is not among them leaves no trace:")?;
+    cli.say("A request that is not among them leaves no trace:")?;
     cli.run("RANK.ADD slowest WITHRANK 3 \"GET /fast\"")
 }
 
@@ -90,7 +91,7 @@ fn limiter(server: &Server, cli: &mut Cli) -> Outcome {
     for _ in 0..3 {
         cli.run("RATE.CHECK api:ann 3/10s")?;
     }
-    cli.say("The fourth is denied, and told when to come again:")?;
+    cli.say("The fourth is denied, and told how long to wait:")?;
     cli.run("RATE.CHECK api:ann 3/10s")?;
 
     let connections: Vec<Connection> = (0..CLIENTS).map(|_| server.connect()).collect();
@@ -107,7 +108,7 @@ fn limiter(server: &Server, cli: &mut Cli) -> Outcome {
     cli.say(&format!("{passed} passed, {} were denied.\n", calls - passed))?;
     cli.run("RATE.PEEK api:all 100/1h 5000/1d")?;
 
-    cli.say("A bucket that refills: five at once, then one every 200 ms. Whoever waits as told passes:")?;
+    cli.say("A bucket that refills: five at once, then one every 200 ms. Wait as told, and the call passes:")?;
     cli.run("RATE.CHECK mail 5/1s GCRA COST 5")?;
     cli.run("RATE.CHECK mail 5/1s GCRA")?;
     let verdict: Vec<i64> = redis::cmd("RATE.PEEK").arg("mail").arg("5/1s").arg("GCRA").query(cli.connection())?;
@@ -131,5 +132,5 @@ fn fire(mut connection: Connection) -> RedisResult<usize> {
 
 fn ending(_: &Server, cli: &mut Cli) -> Outcome {
     cli.title("That was it")?;
-    cli.say("The server is gone, with all it had. `make run` starts one for you to play with.")
+    cli.say("The server and its data are gone. `make run` starts one for you to play with.")
 }

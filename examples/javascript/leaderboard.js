@@ -14,6 +14,8 @@ const scores = [
 ];
 
 const board = 'example:javascript';
+// The hash with the attributes. In a cluster, the tag puts it in the slot of the board.
+const players = `{${board}}:players`;
 const limitOf = (player) => `${board}:limit:${player}`;
 
 // RESP3, so that attributes arrive as an object and a percentile as a number.
@@ -31,10 +33,10 @@ async function submit(player, score) {
 
 await client.connect();
 try {
-  await client.del(board);
+  await client.del([board, players]);
   // What is sent in one go travels in one round trip.
   await Promise.all(Object.keys(countries).map((player) => client.rate.reset(limitOf(player))));
-  await client.rank.create(board, 'FIELD', 'score', 'BITS', 32, 'UPDATE', 'BEST');
+  await client.rank.create(board, 'FIELD', 'score', 'BITS', 32, 'UPDATE', 'BEST', 'DATA', players);
 
   for (const [player, score] of scores) {
     const change = await submit(player, score);

@@ -1,7 +1,7 @@
 // The commands of redis-rank as a module of node-redis: client.rank.add(…), client.rate.check(…).
 // Only those that the example needs; the others are written the same way.
 
-// Arguments are sent as strings; the first one of every command is its key.
+// Arguments are sent as strings. The first argument of every command is the key.
 const command = (name, args, transformReply) => ({
   parseCommand(parser, key, ...rest) {
     parser.push(name);
@@ -21,6 +21,7 @@ export const rank = {
     return { rank, previousRank, member, score };
   }),
 
+  // The board needs a hash for attributes: create it with DATA.
   setData: command('RANK.SETDATA', (member, data) => [member, ...Object.entries(data).flat()], unchanged),
 
   top: command('RANK.TOPN', (count) => [count, 'WITHDATA'], (rows) =>

@@ -43,12 +43,15 @@ class Leaderboard:
     def __init__(self, client: Redis | RedisCluster, name: str):
         self.client = client
         self.name = name
+        # The hash with the attributes. The tag puts it in the slot of the board.
+        self.data = f"{{{name}}}:players"
 
     def start(self, players: list[str]) -> None:
-        self.client.delete(self.name)
+        self.client.delete(self.name, self.data)
         for player in players:
             self.client.execute_command("RATE.RESET", self.limit_of(player))
-        self.client.execute_command("RANK.CREATE", self.name, "FIELD", "score", "BITS", 32, "UPDATE", "BEST")
+        schema = ["FIELD", "score", "BITS", 32, "UPDATE", "BEST", "DATA", self.data]
+        self.client.execute_command("RANK.CREATE", self.name, *schema)
 
     def submit(self, player: str, score: int) -> Change:
         verdict = self.client.execute_command("RATE.CHECK", self.limit_of(player), "3/1m")

@@ -33,13 +33,14 @@ struct Leaderboard<C> {
 
 impl<C: ConnectionLike> Leaderboard<C> {
     fn start(&mut self) -> RedisResult<()> {
-        cmd("DEL").arg(self.name).exec(&mut self.connection)?;
+        cmd("DEL").arg(self.name).arg(self.data()).exec(&mut self.connection)?;
         for (player, _) in COUNTRIES {
             cmd("RATE.RESET").arg(self.limit_of(player)).exec(&mut self.connection)?;
         }
         cmd("RANK.CREATE")
             .arg(self.name)
-            .arg("FIELD score BITS 32 UPDATE BEST".split(' ').collect::<Vec<_>>())
+            .arg("FIELD score BITS 32 UPDATE BEST DATA".split(' ').collect::<Vec<_>>())
+            .arg(self.data())
             .exec(&mut self.connection)
     }
 
@@ -79,6 +80,11 @@ impl<C: ConnectionLike> Leaderboard<C> {
 
     fn percentile(&mut self, player: &str) -> RedisResult<f64> {
         cmd("RANK.PERCENTILE").arg(self.name).arg(player).query(&mut self.connection)
+    }
+
+    /// The hash with the attributes. In a cluster, the tag puts it in the slot of the board.
+    fn data(&self) -> String {
+        format!("{{{}}}:players", self.name)
     }
 
     fn limit_of(&self, player: &str) -> String {

@@ -4,6 +4,8 @@
 //! is *spilled* in front of the member's name. Comparing (score, spilled bytes) compares the slots, because a slot
 //! that runs against the direction of the board is stored inverted.
 
+use std::ops::RangeInclusive;
+
 use byteorder::{BigEndian, ByteOrder};
 use smallvec::SmallVec;
 
@@ -21,14 +23,20 @@ const MAX_BITS63: u128 = 0x7FE0_0000_0000_0000;
 const BITS63_ORIGIN: u64 = 1 << 52;
 const SIGN: u64 = 1 << 63;
 const SLOT_BYTES: usize = 8;
+/// What the element of every member of a spilled board begins with: it sorts behind markers and index entries.
+pub(super) const MEMBER_TAG: u8 = 2;
+/// The latest time of a spilled board, in Unix milliseconds.
+const MAX_SPILLED_MS: i64 = (1 << 53) - 1;
 
-/// The bytes in front of a member's name.
-pub type Spill = SmallVec<[u8; 32]>;
+/// The bytes in front of a member's name: a tag, then its spilled slots.
+pub type Spill = SmallVec<[u8; 36]>;
 
 /// Where something stands: its score, and what comes before the name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
+    /// The score.
     pub score: f64,
+    /// What comes before the name.
     pub spill: Spill,
 }
 
@@ -56,6 +64,16 @@ enum ScoreForm {
     Bits63,
 }
 
+/// How tie times are counted.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    unit: TimeUnit,
+    /// Unix milliseconds of time 0.
+    origin_ms: i64,
+    max: i64,
+}
+
+/// Where each slot of a schema goes.
 #[derive(Debug)]
 pub struct Layout {
     slots: Vec<Slot>,
@@ -64,8 +82,8 @@ pub struct Layout {
     scored: usize,
     /// The first slot that is spilled. Less than `scored` when the score is only the nearest double.
     spilled_from: usize,
-    /// The tie time's unit and largest value; its slot is the last one.
-    time: Option<(TimeUnit, u64)>,
+    /// For the tie time, whose slot is the last one.
+    clock: Option<Clock>,
     fields: usize,
     plain: bool,
 }
@@ -73,7 +91,9 @@ pub struct Layout {
 /// What an element says about its member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
+    /// One value for each field.
     pub values: Tuple,
+    /// The tie time, in the units of the layout.
     pub time: Option<u64>,
 }
 
@@ -146,40 +166,41 @@ impl Layout {
                 Slot::new(kind, field.order != direction)
             })
             .collect();
-        let time = time_slot(rules.ties, direction);
-        if let Some((slot, ..)) = time {
-            slots.push(slot);
-        }
+        let mut clock = Clock::packed(rules.ties);
+        slots.extend(clock.map(|clock| clock.slot(rules.ties, direction)));
         let (form, scored, spilled_from) = choose_score(&slots);
+        let spills = spilled_from < slots.len();
+        if let (true, Some(clock), Some(slot)) = (spills, &mut clock, slots.last_mut()) {
+            clock.widen();
+            *slot = clock.slot(rules.ties, direction);
+        }
         Layout {
-            plain: form == ScoreForm::Value && spilled_from == slots.len(),
+            plain: form == ScoreForm::Value && !spills,
             form,
             scored,
             spilled_from,
-            time: time.map(|(_, unit, max)| (unit, max)),
+            clock,
             fields: rules.fields.len(),
             slots,
         }
     }
 
+    /// Whether the score is the one value itself.
     pub fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// Whether elements carry bytes in front of the name, and the board a `members` companion.
+    /// Whether elements carry bytes in front of the name, and the board an index of names.
     pub fn spills(&self) -> bool {
         self.spilled_from < self.slots.len()
     }
 
-    /// Whether every double between two scores that decode decodes as well, whatever the element.
-    pub fn is_dense(&self) -> bool {
-        self.form == ScoreForm::Bits63
-    }
-
+    /// Whether the board orders equal members by time.
     pub fn has_time(&self) -> bool {
-        self.time.is_some()
+        self.clock.is_some()
     }
 
+    /// What `RANK.INFO` calls it.
     pub fn name(&self) -> &'static str {
         match self.form {
             _ if self.spills() => "spilled",
@@ -200,27 +221,37 @@ impl Layout {
 
     /// How many bytes stand before the member's name.
     pub fn spill_len(&self) -> usize {
-        (self.slots.len() - self.spilled_from) * SLOT_BYTES
+        match self.slots.len() - self.spilled_from {
+            0 => 0,
+            slots => 1 + slots * SLOT_BYTES,
+        }
     }
 
-    /// The tie time for a clock; 0 where ties are shared.
+    /// The tie time for a clock, the nearest one that can be kept; 0 where ties are shared.
     pub fn time_at(&self, unix_ms: i64) -> u64 {
-        let Some((unit, max)) = self.time else { return 0 };
-        let since = unix_ms.saturating_sub(TIME_ORIGIN_MS).max(0).unsigned_abs();
-        let counted = match unit {
-            TimeUnit::Milliseconds => since,
-            TimeUnit::Seconds => since / 1000,
-        };
-        counted.min(max)
+        let Some(clock) = self.clock else { return 0 };
+        let since = unix_ms.saturating_sub(clock.origin_ms).max(0);
+        (since / clock.unit_ms()).min(clock.max).unsigned_abs()
     }
 
+    /// The Unix milliseconds that can be kept exactly; all where ties are shared.
+    pub fn times(&self) -> RangeInclusive<i64> {
+        let Some(clock) = self.clock else { return 0..=MAX_SPILLED_MS };
+        let last = clock.max.saturating_mul(clock.unit_ms()).saturating_add(clock.unit_ms() - 1);
+        clock.origin_ms..=clock.origin_ms.saturating_add(last).min(MAX_SPILLED_MS)
+    }
+
+    /// Where members with these values and this time stand.
     pub fn encode(&self, values: &[Value], time: u64) -> Place {
         if let (true, [value]) = (self.plain, values) {
             return Place { score: value.as_f64(), spill: Spill::new() };
         }
-        let time = self.time.map(|_| Value::Integer(time as i64));
+        let time = self.clock.map(|_| Value::Integer(time as i64));
         let slots = self.slots.iter().zip(values.iter().copied().chain(time));
         let mut spill = Spill::new();
+        if self.spills() {
+            spill.push(MEMBER_TAG);
+        }
         for (slot, value) in slots.clone().skip(self.spilled_from) {
             slot.spill(value, &mut spill);
         }
@@ -245,14 +276,14 @@ impl Layout {
     /// The lowest (`Up`) or highest (`Down`) place of members with these values, whatever their time and name: where a
     /// walk in that direction meets the first of them.
     pub fn group_start(&self, values: &[Value], direction: Direction) -> Place {
-        let Some((_, max)) = self.time else { return self.encode(values, 0) };
+        let Some(clock) = self.clock else { return self.encode(values, 0) };
         if self.spills() {
             // The time is the last slot: without its bytes, a place stands for the whole group.
             let mut place = self.encode(values, 0);
             place.spill.truncate(place.spill.len().saturating_sub(SLOT_BYTES));
             return place;
         }
-        let (a, b) = (self.encode(values, 0), self.encode(values, max));
+        let (a, b) = (self.encode(values, 0), self.encode(values, clock.max.unsigned_abs()));
         if (a.score <= b.score) == (direction == Direction::Up) {
             a
         } else {
@@ -267,6 +298,7 @@ impl Layout {
             ScoreForm::Value => {
                 if self.spilled_from == 0 {
                     if let Some(slot) = self.slots.first() {
+                        spill.push(MEMBER_TAG);
                         slot.spill(value, &mut spill);
                     }
                 }
@@ -316,7 +348,12 @@ impl Layout {
             ScoreForm::Value => {}
             ScoreForm::Packed | ScoreForm::Bits63 => self.unpack(score, &mut values)?,
         }
-        let spilled = element.get(..self.spill_len())?.chunks_exact(SLOT_BYTES);
+        let spilled = match element.get(..self.spill_len())? {
+            [] => &[][..],
+            [MEMBER_TAG, spilled @ ..] => spilled,
+            _ => return None,
+        };
+        let spilled = spilled.chunks_exact(SLOT_BYTES);
         let slots = self.slots.iter().zip(values.iter_mut()).skip(self.spilled_from);
         for ((slot, value), bytes) in slots.zip(spilled) {
             *value = slot.unspill(bytes)?;
@@ -362,18 +399,36 @@ impl Layout {
     }
 }
 
-fn time_slot(ties: Ties, direction: Order) -> Option<(Slot, TimeUnit, u64)> {
-    let Ties::ByTime(rule, unit) = ties else { return None };
-    let better_time = match rule {
-        TieRule::First | TieRule::Joined => Order::Ascending,
-        TieRule::Last => Order::Descending,
-    };
-    let max = match unit {
-        TimeUnit::Milliseconds => (1 << 41) - 1,
-        TimeUnit::Seconds => (1 << 32) - 1,
-    };
-    let kind = SlotType::Integer { lo: 0, hi: max };
-    Some((Slot::new(kind, better_time != direction), unit, max.unsigned_abs()))
+impl Clock {
+    /// A clock that is short enough to share a score with fields.
+    fn packed(ties: Ties) -> Option<Clock> {
+        let Ties::ByTime(_, unit) = ties else { return None };
+        let max = match unit {
+            TimeUnit::Milliseconds => (1 << 41) - 1,
+            TimeUnit::Seconds => (1 << 32) - 1,
+        };
+        Some(Clock { unit, origin_ms: TIME_ORIGIN_MS, max })
+    }
+
+    /// In eight bytes of its own it counts from 1970.
+    fn widen(&mut self) {
+        (self.origin_ms, self.max) = (0, MAX_SPILLED_MS / self.unit_ms());
+    }
+
+    fn unit_ms(self) -> i64 {
+        match self.unit {
+            TimeUnit::Milliseconds => 1,
+            TimeUnit::Seconds => 1000,
+        }
+    }
+
+    fn slot(self, ties: Ties, direction: Order) -> Slot {
+        let better_time = match ties {
+            Ties::ByTime(TieRule::Last, _) => Order::Descending,
+            _ => Order::Ascending,
+        };
+        Slot::new(SlotType::Integer { lo: 0, hi: self.max }, better_time != direction)
+    }
 }
 
 /// The form of the score, how many slots it holds, and which is the first to be spilled.

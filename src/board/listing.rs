@@ -3,14 +3,52 @@
 use super::rank::Kind;
 use super::store::{Direction, Store};
 use super::value::{Tuple, Value};
-use super::Board;
+use super::{Board, Found};
 use crate::error::Result;
 
 /// One line of a board.
-pub struct Row<'a> {
+pub struct Row<N> {
+    /// From 1.
     pub rank: u64,
-    pub member: &'a [u8],
-    pub values: &'a [Value],
+    /// The element of the member.
+    pub element: N,
+    /// Where the name begins in the element.
+    pub name_at: usize,
+    /// One value for each field.
+    pub values: Tuple,
+}
+
+impl<N: AsRef<[u8]>> Row<N> {
+    /// The member's name.
+    pub fn member(&self) -> &[u8] {
+        self.element.as_ref().get(self.name_at..).unwrap_or_default()
+    }
+}
+
+/// Members that share a rank, group after group.
+pub struct Groups<N> {
+    /// The elements of all groups.
+    elements: Vec<N>,
+    name_at: usize,
+    /// The rank of each group, and where it ends in `elements`.
+    ranks: Vec<(u64, usize)>,
+}
+
+impl<N: AsRef<[u8]>> Groups<N> {
+    /// How many groups there are.
+    pub fn count(&self) -> u64 {
+        self.ranks.len() as u64
+    }
+
+    /// Rank and members of each group.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, impl ExactSizeIterator<Item = &[u8]>)> {
+        let mut start = 0;
+        self.ranks.iter().map(move |(rank, end)| {
+            let group = self.elements.get(start..*end).unwrap_or_default();
+            start = *end;
+            (*rank, group.iter().map(|element| element.as_ref().get(self.name_at..).unwrap_or_default()))
+        })
+    }
 }
 
 /// Keeps the rank while walking from the best to the worst. Members with equal values, `V`, are equal.
@@ -21,111 +59,114 @@ struct Counter<V> {
     last: Option<V>,
 }
 
-impl<V: Clone + PartialEq> Counter<V> {
-    fn next(&mut self, values: &V) -> u64 {
+impl<V: PartialEq> Counter<V> {
+    /// The rank of the next member, and whether a group begins with it.
+    fn next(&mut self, values: V) -> (u64, bool) {
         self.position += 1;
-        if self.last.as_ref() != Some(values) {
+        let begins = self.last.as_ref() != Some(&values);
+        if begins {
             match self.kind {
                 _ if self.last.is_none() => {}
                 Kind::Competition => self.rank = self.position,
                 Kind::Dense => self.rank += 1,
                 Kind::Ordinal => {}
             }
-            self.last = Some(values.clone());
+            self.last = Some(values);
         }
         if self.kind == Kind::Ordinal {
             self.rank = self.position;
         }
-        self.rank
+        (self.rank, begins)
     }
 }
 
 impl<S: Store> Board<S> {
-    /// How many of `count` rows from a position on there are.
-    pub fn rows_from(&self, first: u64, count: u64) -> u64 {
-        self.members().saturating_sub(first).min(count)
+    /// How many of `count` rows from a position on there are. The best need no count: each of them is looked at.
+    pub fn rows_from(&self, first: u64, count: u64) -> Result<u64> {
+        let members = if first == 0 { self.present()? } else { self.members()? };
+        Ok(members.saturating_sub(first).min(count))
     }
 
-    /// The rows from a position on. Who replies as they come asks `check_rows_decode` first.
-    pub fn rows(&self, first: u64, count: u64, kind: Kind, visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
-        if self.rows_from(first, count) == 0 {
-            return Ok(());
+    /// The rows from a position on.
+    pub fn rows(&self, first: u64, count: u64, kind: Kind) -> Result<Vec<Row<S::Name>>> {
+        let found = self.rows_from(first, count)?;
+        let mut rows = Vec::with_capacity(usize::try_from(found).unwrap_or(0));
+        if found == 0 {
+            return Ok(rows);
         }
+        let name_at = self.schema.layout.spill_len();
+        let rank = self.rank_at(first, kind)?;
         if self.schema.layout.is_plain() {
-            let mut counter = self.counter::<f64>(first, kind)?;
-            return self.elements(first, count, self.direction(), &mut |element, score| {
-                let (rank, values) = (counter.next(&score), [Value::Float(score + 0.0)]);
-                visit(Row { rank, member: element.as_ref(), values: &values })
-            });
+            let mut counter = Counter { kind, position: first, rank, last: None };
+            self.elements(first, count, self.direction(), &mut |element, score| {
+                let (rank, _) = counter.next(score);
+                rows.push(Row { rank, element, name_at, values: Tuple::from_slice(&[Value::Float(score + 0.0)]) });
+                Ok(())
+            })?;
+            return Ok(rows);
         }
-        let mut counter = self.counter::<Tuple>(first, kind)?;
+        let mut counter = Counter { kind, position: first, rank, last: None };
         self.elements(first, count, self.direction(), &mut |element, score| {
-            let decoded = self.decode(&element, score)?;
-            let rank = counter.next(&decoded.values);
-            visit(Row { rank, member: self.member_of(&element), values: &decoded.values })
-        })
-    }
-
-    /// For the ranks of members from a position on.
-    fn counter<V>(&self, first: u64, kind: Kind) -> Result<Counter<V>> {
-        Ok(Counter { kind, position: first, rank: self.rank_at(first, kind)?, last: None })
-    }
-
-    /// The groups of equal members between two positions at which groups begin: rank, names.
-    pub fn groups(
-        &self,
-        first: u64,
-        end: u64,
-        kind: Kind,
-        visit: impl FnMut(u64, &[S::Name]) -> Result<()>,
-    ) -> Result<()> {
-        if self.schema.layout.is_plain() {
-            return self.groups_by(first, end, kind, |_, score| Ok(score), visit);
-        }
-        self.groups_by(first, end, kind, |element, score| Ok(self.decode(element, score)?.values), visit)
-    }
-
-    fn groups_by<V: Clone + PartialEq>(
-        &self,
-        first: u64,
-        end: u64,
-        kind: Kind,
-        values_of: impl Fn(&S::Name, f64) -> Result<V>,
-        mut visit: impl FnMut(u64, &[S::Name]) -> Result<()>,
-    ) -> Result<()> {
-        let count = end.saturating_sub(first);
-        if self.rows_from(first, count) == 0 {
-            return Ok(());
-        }
-        let mut counter = self.counter::<V>(first, kind)?;
-        let mut names: Vec<S::Name> = Vec::new();
-        let mut rank_of_group = 0;
-        let by_name = self.lists_backwards();
-        let mut close = |names: &mut Vec<S::Name>, rank: u64| {
-            if by_name {
-                names.reverse();
-            }
-            let result = visit(rank, names);
-            names.clear();
-            result
-        };
-        self.elements(first, count, self.direction(), &mut |element, score| {
-            let values = values_of(&element, score)?;
-            let begins = counter.last.as_ref() != Some(&values);
-            if begins && !names.is_empty() {
-                close(&mut names, rank_of_group)?;
-            }
-            let rank = counter.next(&values);
-            if begins {
-                rank_of_group = rank;
-            }
-            names.push(element);
+            let values = self.decode(&element, score)?.values;
+            let (rank, _) = counter.next(values.clone());
+            rows.push(Row { rank, element, name_at, values });
             Ok(())
         })?;
-        if names.is_empty() {
-            return Ok(());
+        Ok(rows)
+    }
+
+    /// The row of a member.
+    pub fn row(&self, found: Found<S::Name>, kind: Kind) -> Result<Row<S::Name>> {
+        let rank = self.rank(&found, kind)?;
+        Ok(self.row_ranked(found, rank))
+    }
+
+    /// The row of a member whose rank is known.
+    pub fn row_ranked(&self, found: Found<S::Name>, rank: u64) -> Row<S::Name> {
+        Row { rank, element: found.element, name_at: self.schema.layout.spill_len(), values: found.decoded.values }
+    }
+
+    /// The groups of equal members between two positions at which groups begin, of which `skipped` come before.
+    pub fn groups(&self, first: u64, end: u64, skipped: u64, kind: Kind) -> Result<Groups<S::Name>> {
+        if self.schema.layout.is_plain() {
+            return self.groups_by(first, end, skipped, kind, |_, score| Ok(score));
         }
-        close(&mut names, rank_of_group)
+        self.groups_by(first, end, skipped, kind, |element, score| Ok(self.decode(element, score)?.values))
+    }
+
+    fn groups_by<V: PartialEq>(
+        &self,
+        first: u64,
+        end: u64,
+        skipped: u64,
+        kind: Kind,
+        values_of: impl Fn(&S::Name, f64) -> Result<V>,
+    ) -> Result<Groups<S::Name>> {
+        let count = end.saturating_sub(first);
+        let capacity = usize::try_from(self.rows_from(first, count)?).unwrap_or(0);
+        let mut elements: Vec<S::Name> = Vec::with_capacity(capacity);
+        let mut ranks: Vec<(u64, usize)> = Vec::new();
+        let rank = if kind == Kind::Dense { skipped + 1 } else { first + 1 };
+        let mut counter = Counter { kind, position: first, rank, last: None };
+        self.elements(first, count, self.direction(), &mut |element, score| {
+            let (rank, begins) = counter.next(values_of(&element, score)?);
+            elements.push(element);
+            match ranks.last_mut() {
+                Some((_, end)) if !begins => *end = elements.len(),
+                _ => ranks.push((rank, elements.len())),
+            }
+            Ok(())
+        })?;
+        if self.lists_backwards() {
+            let mut start = 0;
+            for (_, end) in &ranks {
+                if let Some(group) = elements.get_mut(start..*end) {
+                    group.reverse();
+                }
+                start = *end;
+            }
+        }
+        Ok(Groups { elements, name_at: self.schema.layout.spill_len(), ranks })
     }
 
     /// A group is listed by ascending name where ties are shared, and by the tie rule elsewhere.
@@ -133,33 +174,31 @@ impl<S: Store> Board<S> {
         !self.schema.layout.has_time() && self.direction() == Direction::Down
     }
 
-    /// The names between two positions of one group, in the order groups are listed in.
-    pub fn group_names(
-        &self,
-        (first, end): (u64, u64),
-        offset: u64,
-        count: u64,
-        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+    /// Some of the members between two positions of one group, in the order groups are listed in.
+    pub fn group_names(&self, (first, end): (u64, u64), offset: u64, count: u64, rank: u64) -> Result<Groups<S::Name>> {
         let count = end.saturating_sub(first).saturating_sub(offset).min(count);
-        if count == 0 {
-            return Ok(());
+        let mut elements = Vec::new();
+        if count > 0 {
+            let (start, direction) = if self.lists_backwards() {
+                (end - 1 - offset, Direction::Up)
+            } else {
+                (first + offset, self.direction())
+            };
+            self.elements(start, count, direction, &mut |element, _| {
+                elements.push(element);
+                Ok(())
+            })?;
         }
-        let (start, direction) =
-            if self.lists_backwards() { (end - 1 - offset, Direction::Up) } else { (first + offset, self.direction()) };
-        self.elements(start, count, direction, &mut |element, _| visit(self.member_of(&element)))
-    }
-
-    pub fn name_of<'e>(&self, element: &'e S::Name) -> &'e [u8] {
-        self.member_of(element)
+        let ranks = vec![(rank, elements.len())];
+        Ok(Groups { elements, name_at: self.schema.layout.spill_len(), ranks })
     }
 
     /// The values of the member at a position.
     pub fn values_at(&self, position: u64) -> Result<Option<Tuple>> {
-        if position >= self.members() {
+        if position >= self.members()? {
             return Ok(None);
         }
-        let Some((element, score)) = self.store.at(self.index_at(position))? else { return Ok(None) };
+        let Some((element, score)) = self.store.at(self.index_at(position)?)? else { return Ok(None) };
         Ok(Some(self.decode(&element, score)?.values))
     }
 
@@ -168,27 +207,12 @@ impl<S: Store> Board<S> {
             return Ok(position + 1);
         }
         match self.values_at(position)? {
-            Some(values) => self.rank_for_group(&values, kind),
+            Some(values) => self.rank_for(&values, kind),
             None => Ok(position + 1),
         }
     }
 
-    fn rank_for_group(&self, values: &[Value], kind: Kind) -> Result<u64> {
-        match kind {
-            Kind::Ordinal | Kind::Competition => Ok(1 + self.better(values, None)?),
-            Kind::Dense => self.rank_for(values, kind),
-        }
-    }
-
-    /// Whether all elements decode, before anything of them is replied. Plain ones always do.
-    pub fn check_rows_decode(&self, first: u64, count: u64) -> Result<()> {
-        if self.schema.layout.is_plain() {
-            return Ok(());
-        }
-        self.elements(first, count, self.direction(), &mut |element, score| self.decode(&element, score).map(drop))
-    }
-
-    /// So many elements from a position on; the marker is passed over.
+    /// So many elements from a position on.
     pub(super) fn elements(
         &self,
         first: u64,
@@ -196,31 +220,28 @@ impl<S: Store> Board<S> {
         direction: Direction,
         visit: &mut dyn FnMut(S::Name, f64) -> Result<()>,
     ) -> Result<()> {
-        let mut left = count;
-        if left == 0 || first >= self.members() {
+        let members = self.present()?;
+        // What is below the members is never reached: a walk ends with them.
+        let reach = if direction == self.direction() { members.saturating_sub(first) } else { first + 1 };
+        let mut left = count.min(reach);
+        if left == 0 || first >= members {
             return Ok(());
         }
-        self.store.walk(self.index_at(first), direction, &mut |element, score| {
-            if !self.is_marker(&element, score) {
-                visit(element, score)?;
-                left -= 1;
-            }
+        self.store.walk(self.index_at(first)?, direction, &mut |element, score| {
+            visit(element, score)?;
+            left -= 1;
             Ok(left > 0)
         })
     }
 
     /// The position behind so many groups, by walking.
     pub(super) fn walk_groups(&self, from: u64, groups: u64) -> Result<u64> {
-        let mut position = from;
-        let mut seen = 0;
-        let mut last: Option<Tuple> = None;
-        if groups == 0 {
+        let (mut position, mut left) = (from, self.members()?.saturating_sub(from));
+        let (mut seen, mut last) = (0, None);
+        if groups == 0 || left == 0 {
             return Ok(from);
         }
-        self.store.walk(self.index_at(from), self.direction(), &mut |element, score| {
-            if self.is_marker(&element, score) {
-                return Ok(true);
-            }
+        self.store.walk(self.index_at(from)?, self.direction(), &mut |element, score| {
             let values = self.decode(&element, score)?.values;
             if last.as_ref() != Some(&values) {
                 seen += 1;
@@ -230,7 +251,8 @@ impl<S: Store> Board<S> {
                 last = Some(values);
             }
             position += 1;
-            Ok(true)
+            left -= 1;
+            Ok(left > 0)
         })?;
         Ok(position)
     }

@@ -3,20 +3,24 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use super::index::looks_like_entry;
 use super::schema::{Rules, Schema};
 use super::store::{Direction, Store};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Damage, Error, Result, Shown};
 
-/// What every marker starts with; NUL makes it sort before ordinary names.
+/// What every marker starts with; NUL makes it sort before index entries and members.
 pub const MARKER_START: &[u8] = b"\0rank ";
 const VERSION: &[u8] = b"1";
-const ID_DIGITS: usize = 16;
 
-/// Boards come in few shapes; a client that makes many must not fill the memory.
+/// How many elements at -inf are looked at when the first one is no marker.
+const MOST_BEHIND: usize = 16;
+
+/// Boards come in few shapes; a client that makes many, or long ones, must not fill the memory.
 const MOST_INTERNED: usize = 4096;
+const LONGEST_INTERNED: usize = 1024;
 
 /// Parsed schemas by their text, so that nothing can go stale: another schema is another text. Not thread-local, though
-/// only the main thread comes here: see `server::keeper`.
+/// only the main thread comes here: a thread-local would keep the code in memory after `MODULE UNLOAD`.
 static INTERNED: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
 static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(make_implicit);
 
@@ -27,18 +31,14 @@ struct Interned {
     last: Option<(Box<[u8]>, Arc<Schema>)>,
 }
 
-/// The board's id: 16 hexadecimal digits.
-pub type Id = [u8; ID_DIGITS];
-
+/// A board's marker.
 pub struct Marker<N> {
+    /// The element itself.
     pub element: N,
-    /// Where it stands among the elements at -inf: first, but for odd names on sorted sets with attributes.
-    pub index: u64,
-    /// How many markers there are: a union of two boards has two. They stand side by side, and the first one counts.
-    pub count: u64,
-    pub id: Id,
-    /// `None` on a sorted set that has attributes only.
-    pub schema: Option<Arc<Schema>>,
+    /// What it says.
+    pub schema: Arc<Schema>,
+    /// What is wrong with its place.
+    pub damage: Option<Damage>,
 }
 
 fn make_implicit() -> Arc<Schema> {
@@ -51,47 +51,38 @@ pub fn implicit_schema() -> Arc<Schema> {
 }
 
 impl<N: AsRef<[u8]>> Marker<N> {
-    /// The index of the first marker, and how many there are.
-    pub fn place(marker: Option<&Marker<N>>) -> (u64, u64) {
-        marker.map_or((0, 0), |marker| (marker.index, marker.count))
-    }
-
     /// Looks for the marker; costs next to nothing on a sorted set that has none.
+    #[inline]
     pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
         match store.lowest() {
             None => Ok(None),
-            Some((element, false)) if element.as_ref().starts_with(MARKER_START) => {
-                Marker::read(element, 0, 1).map(Some)
+            Some((element, more)) if element.as_ref().starts_with(MARKER_START) => {
+                let schema = read(element.as_ref())?;
+                // Without an index the marker is alone at -inf.
+                let damage = (more && !schema.layout.spills()).then_some(Damage::Stray);
+                Ok(Some(Marker { element, schema, damage }))
             }
-            Some((_, false)) => Ok(None),
-            Some((_, true)) => Marker::find_among_others(store),
+            Some(_) => Marker::find_behind(store),
         }
     }
 
+    /// The first element at -inf is no marker: members of a sorted set without a schema, or damage.
     #[cold]
-    fn find_among_others<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
-        let mut found = None;
-        let (mut index, mut count) = (0, 0);
+    fn find_behind<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
+        let (mut marker, mut entries, mut seen) = (None, false, 0);
         store.walk_score(f64::NEG_INFINITY, Direction::Up, &mut |element: N| {
-            let name = element.as_ref();
-            if name.starts_with(MARKER_START) {
-                count += 1;
-                found.get_or_insert(element);
-                return true;
+            entries |= looks_like_entry(element.as_ref());
+            if element.as_ref().starts_with(MARKER_START) {
+                marker = Some(element);
             }
-            // Names at -inf that sort before the marker's are possible on sorted sets with attributes.
-            let before = name < MARKER_START;
-            index += u64::from(before);
-            before
+            seen += 1;
+            marker.is_none() && seen <= MOST_BEHIND
         });
-        found.map(|element| Marker::read(element, index, count)).transpose()
-    }
-
-    fn read(element: N, index: u64, count: u64) -> Result<Marker<N>> {
-        let text = element.as_ref().get(MARKER_START.len()..).unwrap_or_default();
-        let Some((id, schema)) = split(text) else { return Err(unreadable(text)) };
-        let schema = schema.map(intern).transpose()?;
-        Ok(Marker { element, index, count, id, schema })
+        let Some(element) = marker else {
+            return if entries { Err(Error::Damaged(Damage::MarkerLost)) } else { Ok(None) };
+        };
+        let schema = read(element.as_ref())?;
+        Ok(Some(Marker { element, schema, damage: Some(Damage::MarkerBehind) }))
     }
 
     /// The marker's text, as a person reads it.
@@ -100,13 +91,13 @@ impl<N: AsRef<[u8]>> Marker<N> {
     }
 }
 
-/// `1 id`, or `1 id schema`: the id, and the schema's text.
-fn split(text: &[u8]) -> Option<(Id, Option<&[u8]>)> {
-    let (id, rest) = text.strip_prefix(VERSION)?.strip_prefix(b" ")?.split_first_chunk::<ID_DIGITS>()?;
-    // Without a short cut, so that sixteen are as quick as one.
-    let is_id = id.iter().fold(true, |all, digit| all & digit.is_ascii_hexdigit());
-    let schema = if rest.is_empty() { None } else { Some(rest.strip_prefix(b" ")?) };
-    is_id.then_some((*id, schema))
+/// The schema of a marker.
+fn read(marker: &[u8]) -> Result<Arc<Schema>> {
+    let text = marker.get(MARKER_START.len()..).unwrap_or_default();
+    match text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(b" ")) {
+        Some(schema) => intern(schema),
+        None => Err(unreadable(text)),
+    }
 }
 
 #[cold]
@@ -118,15 +109,8 @@ fn unreadable(text: &[u8]) -> Error {
 }
 
 /// The bytes of a marker.
-pub fn marker_bytes(id: Id, rules: Option<&Rules>) -> Vec<u8> {
-    let mut bytes = MARKER_START.to_vec();
-    bytes.extend_from_slice(VERSION);
-    bytes.push(b' ');
-    bytes.extend_from_slice(&id);
-    if let Some(rules) = rules {
-        bytes.extend_from_slice(format!(" {rules}").as_bytes());
-    }
-    bytes
+pub fn marker_bytes(rules: &Rules) -> Vec<u8> {
+    [MARKER_START, VERSION, b" ", rules.to_string().as_bytes()].concat()
 }
 
 /// Gives up what was parsed, before the module goes.
@@ -135,6 +119,9 @@ pub fn forget_schemas() {
 }
 
 fn intern(text: &[u8]) -> Result<Arc<Schema>> {
+    if text.len() > LONGEST_INTERNED {
+        return parse(text);
+    }
     let mut interned = INTERNED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((known, schema)) = &interned.last {
         if **known == *text {
@@ -146,14 +133,18 @@ fn intern(text: &[u8]) -> Result<Arc<Schema>> {
     Ok(schema)
 }
 
+fn parse(text: &[u8]) -> Result<Arc<Schema>> {
+    let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').collect();
+    let rules = Rules::parse(&words).map_err(|_| Error::BadMarker(Shown::new(text)))?;
+    Ok(Arc::new(Schema::new(rules)))
+}
+
 impl Interned {
     fn look_up(&mut self, text: &[u8]) -> Result<Arc<Schema>> {
         if let Some(schema) = self.schemas.get(text) {
             return Ok(Arc::clone(schema));
         }
-        let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').collect();
-        let rules = Rules::parse(&words).map_err(|_| Error::BadMarker(Shown::new(text)))?;
-        let schema = Arc::new(Schema::new(rules));
+        let schema = parse(text)?;
         if self.schemas.len() >= MOST_INTERNED {
             self.schemas.clear();
         }

@@ -1,14 +1,11 @@
 //! What a board is, apart from the server: schema, order, ranks and writes over a `Store`.
 
 mod attributes;
-mod companion;
+mod create;
+mod index;
 mod layout;
 mod listing;
 mod marker;
-#[cfg(any(test, fuzzing))]
-mod model;
-#[cfg(any(test, fuzzing))]
-mod naive;
 mod rank;
 mod schema;
 mod schema_text;
@@ -17,79 +14,104 @@ mod value;
 mod verify;
 mod write;
 
-#[cfg(test)]
-mod tests;
+#[cfg(any(test, fuzzing))]
+#[allow(missing_docs)]
+pub mod tests;
 
 use std::cell::Cell;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
-pub use attributes::parse_object;
-pub use companion::{ID_ENTRY, MEMBER_ENTRY};
+pub use attributes::{parse_object, remove_attributes, set_attributes, Attributes};
+pub use create::Alteration;
 pub use layout::Decoded;
-pub use listing::Row;
-pub use marker::{forget_schemas, Id, Marker};
+pub use listing::{Groups, Row};
+pub use marker::{forget_schemas, Marker};
 pub use rank::{FieldBound, Kind};
 pub use schema::{Order, Rules, Schema, Update};
-pub use schema_text::parse_update;
-pub use store::{Companion, Direction, Entry, Only, Part, Put, Store};
-pub use value::{Tuple, Value};
-pub use write::{Leavers, Outcome, WriteRules};
+pub use schema_text::{client_data, parse_update};
+pub use store::{Direction, Only, Put, Store};
+pub use value::Value;
+pub use write::{Pairs, Scores, Standing, Start, Write, Written};
 
-/// What fuzz targets need to make boards of their own.
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing {
-    pub use super::layout::Place;
-    pub use super::marker::{marker_bytes, MARKER_START};
-    pub use super::model::Model;
-    pub use super::naive::Naive;
-    pub use super::schema::{Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit};
-}
+use crate::error::{Damage, Error, Result, Shown};
+use index::joined;
 
-use crate::error::{Error, Result, Shown};
-use marker::MARKER_START;
-
+/// A sorted set as a leaderboard.
 pub struct Board<S: Store> {
+    /// The sorted set.
     pub store: S,
     marker: Option<Marker<S::Name>>,
-    /// Where markers are in the sorted set: the index of the first, and how many.
-    markers_at: (u64, u64),
     schema: Arc<Schema>,
     order: Order,
-    /// The `members` companion was seen to fit the sorted set, or there is none to need.
-    members_fit: Cell<bool>,
-    /// Whether the `data` companion is this board's, once it was asked for.
-    has_data: Cell<Option<bool>>,
+    /// How many members a spilled board has, once they were counted.
+    counted: Cell<Option<u64>>,
+    /// How many distinct scores `DENSE` ranks may still hop over.
+    hops: Cell<u64>,
+    /// Members that left, where somebody wants to know.
+    left: Option<Vec<S::Name>>,
 }
 
 /// A member as it stands on the board.
 pub struct Found<N> {
+    /// Where it stands.
     pub element: N,
+    /// Its index entry, on a spilled board.
+    entry: Option<N>,
+    /// The score of the element.
     pub score: f64,
+    /// What the element says.
     pub decoded: Decoded,
 }
 
+/// The element of a member, its score, and on a spilled board its index entry.
+type Located<N> = (N, f64, Option<N>);
+
 impl<S: Store> Board<S> {
+    /// A sound board, or none yet.
     pub fn open(store: S) -> Result<Board<S>> {
+        let marker = Marker::find(&store)?;
+        Board::with_marker(store, marker)
+    }
+
+    /// The same for a store whose marker was looked for.
+    #[inline(always)]
+    pub fn with_marker(store: S, marker: Option<Marker<S::Name>>) -> Result<Board<S>> {
+        match marker {
+            Some(Marker { damage: Some(damage), .. }) => Err(Error::Damaged(damage)),
+            marker => Ok(Board::marked(store, marker)),
+        }
+    }
+
+    /// To be repaired: the marker may stand behind other elements.
+    pub fn open_damaged(store: S) -> Result<Board<S>> {
         let marker = Marker::find(&store)?;
         Ok(Board::marked(store, marker))
     }
 
-    /// A board whose marker was looked for.
-    pub fn marked(store: S, marker: Option<Marker<S::Name>>) -> Board<S> {
-        let schema = marker.as_ref().and_then(|marker| marker.schema.clone()).unwrap_or_else(marker::implicit_schema);
+    /// To be given a schema: the marker may be lost.
+    pub fn open_to_adopt(store: S) -> Result<Board<S>> {
+        let marker = match Marker::find(&store) {
+            Err(Error::Damaged(Damage::MarkerLost)) => None,
+            found => found?,
+        };
+        Ok(Board::marked(store, marker))
+    }
+
+    #[inline(always)]
+    fn marked(store: S, marker: Option<Marker<S::Name>>) -> Board<S> {
+        let schema = marker.as_ref().map_or_else(marker::implicit_schema, |marker| Arc::clone(&marker.schema));
         Board {
             order: schema.order(),
-            members_fit: Cell::new(!schema.layout.spills()),
-            has_data: Cell::new(None),
-            markers_at: Marker::place(marker.as_ref()),
             store,
             marker,
             schema,
+            counted: Cell::new(None),
+            hops: Cell::new(u64::MAX),
+            left: None,
         }
     }
 
+    /// How members are ordered.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -100,8 +122,24 @@ impl<S: Store> Board<S> {
         self.schema = Arc::new(schema);
     }
 
+    /// The element that carries the schema.
     pub fn marker(&self) -> Option<&Marker<S::Name>> {
         self.marker.as_ref()
+    }
+
+    /// Bounds what `DENSE` ranks may cost.
+    pub fn set_max_hops(&self, hops: u64) {
+        self.hops.set(hops);
+    }
+
+    /// From now on the names of members that leave are kept, for [`Board::take_left`].
+    pub fn note_leavers(&mut self) {
+        self.left.get_or_insert_default();
+    }
+
+    /// The members that left and are not back.
+    pub fn take_left(&mut self) -> Vec<S::Name> {
+        self.left.take().unwrap_or_default()
     }
 
     /// The direction the board is read in, from the best on.
@@ -121,29 +159,47 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    pub fn members(&self) -> u64 {
-        self.store.card().saturating_sub(self.markers())
+    /// How many members there are.
+    pub fn members(&self) -> Result<u64> {
+        let members = self.present()?;
+        let entries = self.store.card().saturating_sub(members + 1);
+        if self.schema.layout.spills() && self.store.card() > 0 && entries != members {
+            return Err(Error::Damaged(Damage::Count { members, entries }));
+        }
+        Ok(members)
     }
 
-    fn markers(&self) -> u64 {
-        self.markers_at.1
+    /// How many elements stand where members do. On a damaged board some may be none, or be missing in the index.
+    fn present(&self) -> Result<u64> {
+        let card = self.store.card();
+        if !self.schema.layout.spills() || card == 0 {
+            return Ok(card.saturating_sub(u64::from(self.marker.is_some())));
+        }
+        if let Some(counted) = self.counted.get() {
+            return Ok(counted);
+        }
+        let counted = card.saturating_sub(self.store.count_below(f64::NEG_INFINITY, true)?);
+        self.counted.set(Some(counted));
+        Ok(counted)
     }
 
-    /// After a change of this element, which may have stood before the marker, or stand there now.
-    fn follow_marker(&mut self, changed: &S::Name) -> Result<()> {
-        if changed.as_ref() < MARKER_START && self.marker.is_some() && !self.schema.explicit {
-            self.set_marker(Marker::find(&self.store)?);
+    /// A spilled board has a marker, and an entry for each member: an odd number of elements. For writes, which would
+    /// have to count often.
+    fn check_size(&self) -> Result<()> {
+        if self.schema.layout.spills() && self.store.card() > 0 && self.store.card().is_multiple_of(2) {
+            return Err(Error::Damaged(Damage::Size));
         }
         Ok(())
     }
 
-    fn set_marker(&mut self, marker: Option<Marker<S::Name>>) {
-        self.markers_at = Marker::place(marker.as_ref());
-        self.marker = marker;
+    /// Keeps the number of members while they come and go, so that a write asks for it once.
+    fn recount_by(&self, change: i64) {
+        self.counted.set(self.counted.get().map(|members| members.saturating_add_signed(change)));
     }
 
-    fn is_marker(&self, element: &S::Name, score: f64) -> bool {
-        score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START)
+    /// How many elements are below all members: the marker, and the index.
+    fn foundation(&self) -> Result<u64> {
+        Ok(self.store.card().saturating_sub(self.present()?))
     }
 
     fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
@@ -152,84 +208,67 @@ impl<S: Store> Board<S> {
     }
 
     /// The member's name inside its element.
-    fn member_of<'e>(&self, element: &'e S::Name) -> &'e [u8] {
+    pub fn name_of<'e>(&self, element: &'e S::Name) -> &'e [u8] {
         element.as_ref().get(self.schema.layout.spill_len()..).unwrap_or_default()
+    }
+
+    /// The member of an element as a name of its own.
+    fn member_of(&self, element: &S::Name) -> S::Name {
+        if self.schema.layout.spills() {
+            self.store.name(self.name_of(element))
+        } else {
+            element.clone()
+        }
     }
 
     fn element(&self, spill: &[u8], member: &S::Name) -> S::Name {
         if spill.is_empty() {
             return member.clone();
         }
-        let mut element: SmallVec<[u8; 128]> = SmallVec::from_slice(spill);
-        element.extend_from_slice(member.as_ref());
-        self.store.name(&element)
+        joined([spill, member.as_ref(), &[]], |element| self.store.name(element))
     }
 
+    /// A member as it stands on the board.
     pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
-        let Some((element, score)) = self.locate(member)? else { return Ok(None) };
-        let decoded = self.decode(&element, score)?;
-        Ok(Some(Found { element, score, decoded }))
-    }
-
-    /// The element of a member and its score, which may not decode.
-    fn locate(&self, member: &S::Name) -> Result<Option<(S::Name, f64)>> {
-        let element = if self.schema.layout.spills() {
-            if !self.members_fit.get() && !self.check_members()? {
-                return Err(Error::MembersOutOfStep);
-            }
-            match self.store.entry(Part::Members, member.as_ref())? {
-                Some(spill) => self.element(spill.as_ref(), member),
-                None => return Ok(None),
-            }
-        } else {
-            member.clone()
-        };
-        let Some(score) = self.store.score(&element) else {
-            // A spilled element that its entry names must be there.
-            return if self.schema.layout.spills() { Err(Error::MembersOutOfStep) } else { Ok(None) };
-        };
-        Ok(Some((element, score)).filter(|(element, score)| !self.is_marker(element, *score)))
-    }
-
-    /// Whether the `members` companion fits the sorted set.
-    fn check_members(&self) -> Result<bool> {
-        let fits = match &self.marker {
-            None => true,
-            Some(marker) => match self.store.companion(Part::Members, &marker.id)? {
-                Companion::Stamped(entries) => entries == self.members(),
-                Companion::Absent => self.members() == 0,
-                Companion::Foreign => false,
-            },
-        };
-        self.members_fit.set(fits);
-        Ok(fits)
-    }
-
-    /// An index of the sorted set for one that counts members only, from the lowest on.
-    fn store_index(&self, ascending: u64) -> u64 {
-        let (first, count) = self.markers_at;
-        if ascending >= first {
-            ascending + count
-        } else {
-            ascending
+        let found = self.find_indexed(member)?;
+        if found.is_none() {
+            // A member that lost its entry is there all the same.
+            self.members()?;
         }
+        Ok(found)
+    }
+
+    /// A member as its index says.
+    fn find_indexed(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
+        let Some((element, score, entry)) = self.locate(member)? else { return Ok(None) };
+        let decoded = self.decode(&element, score)?;
+        Ok(Some(Found { element, entry, score, decoded }))
+    }
+
+    /// The element of a member, which may not decode.
+    fn locate(&self, member: &S::Name) -> Result<Option<Located<S::Name>>> {
+        if self.schema.layout.spills() {
+            return if self.store.card() > 1 { self.look_up(member) } else { Ok(None) };
+        }
+        let found = self.store.score(member).map(|score| (member.clone(), score, None));
+        // Nobody on a board with a schema is at -inf.
+        Ok(found.filter(|(_, score, _)| self.marker.is_none() || *score > f64::NEG_INFINITY))
     }
 
     /// Positions count members from the best on, from 0.
-    fn index_at(&self, position: u64) -> u64 {
-        self.store_index(match self.order {
-            Order::Descending => self.members().saturating_sub(position + 1),
-            Order::Ascending => position,
+    fn index_at(&self, position: u64) -> Result<u64> {
+        Ok(match self.order {
+            Order::Descending => self.store.card().saturating_sub(position + 1),
+            Order::Ascending => self.foundation()? + position,
         })
     }
 
+    /// The position of a member's element.
     pub fn position(&self, element: &S::Name) -> Result<Option<u64>> {
         let Some(index) = self.store.index(element)? else { return Ok(None) };
-        let (first, count) = self.markers_at;
-        let ascending = if index > first { index.saturating_sub(count) } else { index };
         Ok(Some(match self.order {
-            Order::Descending => self.members().saturating_sub(ascending + 1),
-            Order::Ascending => ascending,
+            Order::Descending => self.store.card().saturating_sub(index + 1),
+            Order::Ascending => index.saturating_sub(self.foundation()?),
         }))
     }
 }

@@ -5,15 +5,19 @@ use std::cmp::Ordering;
 use super::layout::Place;
 use super::schema::{Order, Ties};
 use super::store::{Direction, Store};
-use super::value::Value;
+use super::value::{Tuple, Value};
 use super::{Board, Found};
 use crate::error::{Error, Result, Shown};
 use crate::number::float_text;
 
+/// What a rank counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Better members.
     Competition,
+    /// Better distinct values.
     Dense,
+    /// Members before this one in the board's order.
     Ordinal,
 }
 
@@ -50,7 +54,11 @@ impl Edge {
 /// Tests have small boards, and must bisect too.
 const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 
+/// A group that is longer is hopped over, not stepped through.
+const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
+
 impl<S: Store> Board<S> {
+    /// The kind of rank that a board has unless a client names another.
     pub fn default_kind(&self) -> Kind {
         match self.schema.rules.ties {
             Ties::Shared => Kind::Competition,
@@ -60,20 +68,23 @@ impl<S: Store> Board<S> {
 
     /// The rank of a member, from 1.
     pub fn rank(&self, found: &Found<S::Name>, kind: Kind) -> Result<u64> {
+        // Ranks are positions, so no foreign element may be among the members.
+        self.members()?;
         Ok(1 + match kind {
             Kind::Competition => self.better(&found.decoded.values, Some(found))?,
-            Kind::Dense => self.better_groups(&found.decoded.values)?,
+            Kind::Dense => self.better_groups(&found.decoded.values, None)?,
             Kind::Ordinal => self.position(&found.element)?.unwrap_or(0),
         })
     }
 
     /// The rank that a newcomer with these values would get.
     pub fn rank_for(&self, values: &[Value], kind: Kind) -> Result<u64> {
+        let members = self.members()?;
         Ok(1 + match kind {
             Kind::Competition => self.better(values, None)?,
-            Kind::Dense => self.better_groups(values)?,
+            Kind::Dense => self.better_groups(values, None)?,
             Kind::Ordinal if self.newcomer_leads_equals() => self.better(values, None)?,
-            Kind::Ordinal => self.members() - self.worse(values)?,
+            Kind::Ordinal => members.saturating_sub(self.worse(values)?),
         })
     }
 
@@ -102,24 +113,29 @@ impl<S: Store> Board<S> {
             Some(own) if self.schema.layout.has_lone_scores() => Some(own.score),
             _ => self.schema.layout.lone_score(values),
         };
-        if let Some(score) = lone_score {
-            return match self.order {
-                Order::Descending => Ok(self.members().saturating_sub(self.below_score(score, true, own)?)),
-                Order::Ascending => self.below_score(score, false, own),
-            };
-        }
-        match self.order {
-            Order::Descending => Ok(self.members().saturating_sub(self.below(&self.edge_above(values), own)?)),
-            Order::Ascending => self.below(&self.edge_below(values), own),
-        }
+        let index = match (lone_score, self.order) {
+            (Some(score), order) => self.index_of_score(score, order == Order::Descending, own)?,
+            (None, Order::Descending) => self.index_of(&self.edge_above(values), own)?,
+            (None, Order::Ascending) => self.index_of(&self.edge_below(values), own)?,
+        };
+        self.beyond(index)
+    }
+
+    /// How many members are on the better side of an index between elements.
+    fn beyond(&self, index: u64) -> Result<u64> {
+        Ok(match self.order {
+            Order::Descending => self.store.card().saturating_sub(index),
+            Order::Ascending => index.saturating_sub(self.foundation()?),
+        })
     }
 
     /// How many members are worse on the fields.
     pub fn worse(&self, values: &[Value]) -> Result<u64> {
-        match self.order {
-            Order::Descending => self.below(&self.edge_below(values), None),
-            Order::Ascending => Ok(self.members().saturating_sub(self.below(&self.edge_above(values), None)?)),
-        }
+        let edge = match self.order {
+            Order::Descending => self.edge_below(values),
+            Order::Ascending => self.edge_above(values),
+        };
+        Ok(self.members()?.saturating_sub(self.beyond(self.index_of(&edge, None)?)?))
     }
 
     fn edge_below(&self, values: &[Value]) -> Edge {
@@ -130,30 +146,19 @@ impl<S: Store> Board<S> {
         Edge::after(self.schema.layout.group_start(values, Direction::Down))
     }
 
-    /// How many members stand below the edge. `own` is a member of the group that the edge belongs to.
-    pub(super) fn below(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
-        if edge.place.spill.is_empty() {
-            return self.below_score(edge.place.score, edge.after, own);
+    /// The edge before or `after` all elements with a score.
+    fn index_of_score(&self, score: f64, after: bool, own: Option<&Found<S::Name>>) -> Result<u64> {
+        match own {
+            Some(own) if own.score == score => self.store.count_below_own(&own.element, score, after),
+            _ => self.store.count_below(score, after),
         }
-        Ok(self.members_below(self.index_of(edge, own)?, edge.place.score, edge.after))
     }
 
-    /// The same for the edge before or `after` all elements with a score.
-    fn below_score(&self, score: f64, after: bool, own: Option<&Found<S::Name>>) -> Result<u64> {
-        let index = match own {
-            Some(own) if own.score == score => self.store.count_below_own(&own.element, score, after)?,
-            _ => self.store.count_below(score, after)?,
-        };
-        Ok(self.members_below(index, score, after))
-    }
-
-    /// How many of the elements below an edge are members.
-    fn members_below(&self, index: u64, score: f64, after: bool) -> u64 {
-        let marker_below = score > f64::NEG_INFINITY || after;
-        index.saturating_sub(if marker_below { self.markers() } else { 0 })
-    }
-
+    /// How many elements stand below the edge. `own` is a member of the group that the edge belongs to.
     fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
+        if edge.place.spill.is_empty() {
+            return self.index_of_score(edge.place.score, edge.after, own);
+        }
         let score = edge.place.score;
         if let Some(own) = own {
             // Looking at names costs more than counting: of a lone member none matters, and of many too many would.
@@ -217,40 +222,71 @@ impl<S: Store> Board<S> {
         Ok(low)
     }
 
-    /// How many distinct values better than these are on the board.
-    fn better_groups(&self, values: &[Value]) -> Result<u64> {
+    /// One of the distinct scores that a `DENSE` rank may pass.
+    fn hop(&self) -> Result<()> {
+        self.hops.set(self.hops.get().checked_sub(1).ok_or(Error::TooManyHops)?);
+        Ok(())
+    }
+
+    fn towards_best(&self) -> Direction {
+        match self.order {
+            Order::Descending => Direction::Up,
+            Order::Ascending => Direction::Down,
+        }
+    }
+
+    /// How many distinct values better than these are on the board, up to and with `until`. So several members, best
+    /// first, share one walk.
+    pub fn better_groups(&self, values: &[Value], until: Option<&Tuple>) -> Result<u64> {
         let mut groups = 0;
         if self.schema.layout.spills() {
             let mut position = self.better(values, None)?;
             while position > 0 {
-                let Some((element, score)) = self.store.at(self.index_at(position - 1))? else { break };
-                position = self.better(&self.decode(&element, score)?.values, None)?;
-                groups += 1;
+                position = self.pass_groups(position, until, &mut groups)?;
             }
             return Ok(groups);
         }
-        let towards_best = match self.order {
-            Order::Descending => Direction::Up,
-            Order::Ascending => Direction::Down,
-        };
-        let mut score = self.far_score(values, towards_best);
-        while let Some(next) = self.next_member_score(score, towards_best)? {
-            score = self.far_score_of(next, towards_best)?;
+        let mut score = self.far_score(values, self.towards_best());
+        while let Some(next) = self.next_member_score(score, self.towards_best()) {
+            self.hop()?;
             groups += 1;
+            let decoded = self.decode_score(next)?;
+            if until == Some(&decoded) {
+                break;
+            }
+            score = self.far_score(&decoded, self.towards_best());
         }
         Ok(groups)
     }
 
-    /// The nearest score that a member has; the marker is none.
-    fn next_member_score(&self, score: f64, direction: Direction) -> Result<Option<f64>> {
-        let next = self.store.next_score(score, direction);
-        if next == Some(f64::NEG_INFINITY)
-            && self.marker.is_some()
-            && self.store.count_below(f64::NEG_INFINITY, true)? <= self.markers()
-        {
-            return Ok(None);
+    /// Counts the groups better than a position, until they end or one is long: the position to go on from.
+    fn pass_groups(&self, position: u64, until: Option<&Tuple>, groups: &mut u64) -> Result<u64> {
+        let (mut last, mut run, mut left) = (None, 0, position);
+        self.store.walk(self.index_at(position - 1)?, self.towards_best(), &mut |element, score| {
+            let values = self.decode(&element, score)?.values;
+            if last.as_ref() != Some(&values) {
+                if last.is_some() && last.as_ref() == until {
+                    return Ok(false);
+                }
+                self.hop()?;
+                *groups += 1;
+                (last, run) = (Some(values), 0);
+            }
+            run += 1;
+            left -= 1;
+            Ok(left > 0 && run < LONG_GROUP)
+        })?;
+        match last {
+            Some(values) if left > 0 && until != Some(&values) => self.better(&values, None),
+            _ => Ok(0),
         }
-        Ok(next)
+    }
+
+    /// The nearest score that a member has.
+    fn next_member_score(&self, score: f64, direction: Direction) -> Option<f64> {
+        let next = self.store.next(score, direction).map(|(_, score)| score);
+        // Nobody on a board with a schema is at -inf.
+        next.filter(|score| self.marker.is_none() || *score > f64::NEG_INFINITY)
     }
 
     /// The last score, in a direction, that members with these values can have.
@@ -262,61 +298,53 @@ impl<S: Store> Board<S> {
         self.schema.layout.group_start(values, against).score
     }
 
-    fn far_score_of(&self, score: f64, direction: Direction) -> Result<f64> {
-        let decoded = self.schema.layout.decode(score, b"");
-        let decoded = decoded.ok_or_else(|| Error::Undecodable(Shown::new(float_text(score).as_bytes())))?;
-        Ok(self.far_score(&decoded.values, direction))
+    fn decode_score(&self, score: f64) -> Result<Tuple> {
+        let decoded = self.schema.layout.decode(score, b"").map(|decoded| decoded.values);
+        decoded.ok_or_else(|| Error::Undecodable(Shown::new(float_text(score).as_bytes())))
     }
 
     /// The position behind so many groups, from the position of a group's first on.
     pub fn skip_groups(&self, from: u64, groups: u64) -> Result<u64> {
-        if groups >= self.members() {
-            return Ok(self.members());
+        let members = self.members()?;
+        if groups >= members {
+            return Ok(members);
         }
         if self.schema.layout.spills() {
             return self.walk_groups(from, groups);
         }
-        let mut left = groups;
-        let mut score = None;
-        while left > 0 {
-            let next = match score {
-                None => match self.store.at(self.index_at(from))? {
-                    Some((_, first)) if from < self.members() => Some(first),
-                    _ => None,
-                },
-                Some(score) => self.next_member_score(score, self.direction())?,
+        let mut far = None;
+        for _ in 0..groups {
+            let next = match far {
+                Some(score) => self.next_member_score(score, self.direction()),
+                None if from < members => self.store.at(self.index_at(from)?)?.map(|(_, score)| score),
+                None => None,
             };
-            let Some(next) = next else { return Ok(self.members()) };
-            score = Some(self.far_score_of(next, self.direction())?);
-            left -= 1;
+            let Some(next) = next else { return Ok(members) };
+            far = Some(self.far_score(&self.decode_score(next)?, self.direction()));
         }
-        let Some(score) = score else { return Ok(from) };
-        let place = Place { score, spill: Default::default() };
-        match self.order {
-            Order::Descending => Ok(self.members() - self.below(&Edge::before(place), None)?),
-            Order::Ascending => self.below(&Edge::after(place), None),
-        }
+        let Some(score) = far else { return Ok(from) };
+        self.beyond(self.store.count_below(score, self.order == Order::Ascending)?)
     }
 
     /// The positions of the members with these values: the first, and the one behind the last.
     pub fn group_positions(&self, values: &[Value], own: &Found<S::Name>) -> Result<(u64, u64)> {
         let first = self.better(values, Some(own))?;
-        Ok((first, self.members().saturating_sub(self.worse(values)?)))
+        Ok((first, self.members()?.saturating_sub(self.worse(values)?)))
     }
 
     /// The positions of the members whose first field lies between two bounds.
     pub fn first_field_positions(&self, min: FieldBound, max: FieldBound) -> Result<(u64, u64)> {
-        let low = self.field_edge(min, false)?;
-        let high = self.field_edge(max, true)?;
-        let (Some(low), Some(high)) = (low, high) else { return Ok((0, 0)) };
-        let (low, high) = (self.below(&low, None)?, self.below(&high, None)?);
-        if low >= high {
+        let members = self.members()?;
+        let (Some(low), Some(high)) = (self.field_edge(min, false)?, self.field_edge(max, true)?) else {
             return Ok((0, 0));
-        }
-        Ok(match self.order {
-            Order::Descending => (self.members() - high, self.members() - low),
+        };
+        let (low, high) = (self.beyond(self.index_of(&low, None)?)?, self.beyond(self.index_of(&high, None)?)?);
+        let (first, end) = match self.order {
+            Order::Descending => (high, low),
             Order::Ascending => (low, high),
-        })
+        };
+        let (first, end) = (first.min(members), end.min(members));
+        Ok(if first < end { (first, end) } else { (0, 0) })
     }
 
     /// Where a bound lies; `None` if no value of the field is within it.
@@ -339,13 +367,16 @@ impl<S: Store> Board<S> {
 /// One end of a range over the first field, `(5` exclusive. Integers stay exact.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldBound {
+    /// The value, as near as a double can be.
     pub value: Value,
     /// What the client wrote, rounded down, and whether it was whole: for integer fields, where a double may be too coarse.
     pub floor: (i128, bool),
+    /// Whether the value itself is left out.
     pub exclusive: bool,
 }
 
 impl FieldBound {
+    /// The bound at a value.
     pub fn new(value: Value, exclusive: bool) -> FieldBound {
         let floor = match value {
             Value::Integer(value) => (i128::from(value), true),

@@ -5,12 +5,16 @@ use super::value::{Tuple, Value};
 use crate::error::{Error, Result, Shown};
 use crate::number::{parse_extended, parse_finite, parse_integer};
 
+/// Which end of a field is better. Named after the words of `RANK.CREATE`.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Ascending,
     Descending,
 }
 
+/// The values that a field takes. Named after the words of `RANK.CREATE`.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     Float,
@@ -20,6 +24,8 @@ pub enum FieldType {
     Range(i64, i64),
 }
 
+/// One of the scores that members are compared by.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
@@ -27,6 +33,8 @@ pub struct Field {
     pub kind: FieldType,
 }
 
+/// Who is better of members with equal scores. Named after the words of `RANK.CREATE`.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieRule {
     First,
@@ -34,36 +42,60 @@ pub enum TieRule {
     Joined,
 }
 
+/// What tie times are counted in.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     Milliseconds,
     Seconds,
 }
 
+/// How members equal on all fields are told apart.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     Shared,
     ByTime(TieRule, TimeUnit),
 }
 
+/// Whether a write may make a score worse. Named after the words of `RANK.CREATE`.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     Set,
     Best,
 }
 
+/// The hash that holds the attributes of a board's members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Its key.
+    pub hash: Vec<u8>,
+    /// The key of the board that owns it. A board under another name, a copy say, shares it.
+    pub owner: Option<Vec<u8>>,
+}
+
 /// What a schema says, before a layout was chosen for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
+    /// Compared left to right.
     pub fields: Vec<Field>,
+    /// How members equal on all fields are told apart.
     pub ties: Ties,
+    /// The most members that the board keeps.
     pub keep: Option<u64>,
+    /// Whether a write may make a score worse.
     pub update: Update,
+    /// Where attributes are.
+    pub data: Option<Data>,
 }
 
+/// How a board orders its members, and where it keeps what.
 #[derive(Debug)]
 pub struct Schema {
+    /// What a client said.
     pub rules: Rules,
+    /// What follows from it.
     pub layout: Layout,
     /// False for the rules of a sorted set that has none of its own: there scores may be infinite.
     pub explicit: bool,
@@ -104,7 +136,17 @@ impl Field {
 impl Rules {
     /// The rules of a sorted set without a schema.
     pub fn implicit() -> Rules {
-        Rules { fields: vec![Field::score(Order::Descending)], ties: Ties::Shared, keep: None, update: Update::Set }
+        let fields = vec![Field::score(Order::Descending)];
+        Rules { fields, ties: Ties::Shared, keep: None, update: Update::Set, data: None }
+    }
+
+    /// The same rules as a board of this name sees them: it owns only what its own name is written on.
+    pub fn seen_by(&self, key: &[u8]) -> Rules {
+        let mut rules = self.clone();
+        if let Some(data) = &mut rules.data {
+            data.owner = data.owner.take().filter(|owner| owner == key);
+        }
+        rules
     }
 
     /// What `RANK.MULTISET` makes of a new key.
@@ -122,22 +164,27 @@ impl Field {
 }
 
 impl Schema {
+    /// A schema of these rules.
     pub fn new(rules: Rules) -> Schema {
         Schema { layout: Layout::choose(&rules), rules, explicit: true }
     }
 
+    /// The schema of a sorted set that has none of its own.
     pub fn implicit() -> Schema {
         Schema { explicit: false, ..Schema::new(Rules::implicit()) }
     }
 
+    /// Compared left to right.
     pub fn fields(&self) -> &[Field] {
         &self.rules.fields
     }
 
+    /// The direction of the first field, in which the board is read.
     pub fn order(&self) -> Order {
         self.rules.fields.first().map_or(Order::Descending, |field| field.order)
     }
 
+    /// A value of a field, or what the field takes instead.
     pub fn parse_value(&self, field: &Field, text: &[u8]) -> Result<Value> {
         let value = match field.kind.bounds() {
             None if self.explicit => parse_finite(text).map(Value::Float),
@@ -156,30 +203,40 @@ impl Schema {
         Ok(values)
     }
 
-    /// `base` with an increment for each field, or what is wrong with it.
-    pub fn increment<'a>(&self, base: &[Value], deltas: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
-        let mut values = Tuple::new();
-        for ((field, base), delta) in self.fields().iter().zip(base).zip(deltas) {
-            values.push(self.increment_field(field, *base, delta)?);
+    /// One increment for each field.
+    pub fn parse_deltas<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
+        let mut deltas = Tuple::new();
+        for (field, text) in self.fields().iter().zip(texts) {
+            let (delta, takes) = match field.kind.bounds() {
+                Some(_) => (parse_integer(text).map(Value::Integer), "a signed 64-bit integer"),
+                None => (parse_finite(text).map(Value::Float), "a finite number"),
+            };
+            deltas.push(delta.ok_or(Error::Takes { what: "delta", takes, got: Shown::new(text) })?);
         }
-        Ok(values)
+        Ok(deltas)
     }
 
-    fn increment_field(&self, field: &Field, base: Value, delta: &[u8]) -> Result<Value> {
-        let sum = match (base, field.kind.bounds()) {
-            (Value::Integer(base), Some((lo, hi))) => parse_integer(delta)
-                .ok_or_else(|| Error::Takes { what: "delta", takes: "a signed 64-bit integer", got: Shown::new(delta) })
-                .map(|delta| base.checked_add(delta).filter(|sum| (lo..=hi).contains(sum)).map(Value::Integer))?,
-            _ => parse_finite(delta)
-                .ok_or_else(|| Error::Takes { what: "delta", takes: "a finite number", got: Shown::new(delta) })
-                .map(|delta| Some(base.as_f64() + delta + 0.0).filter(|sum| sum.is_finite()).map(Value::Float))?,
-        };
-        sum.ok_or_else(|| Error::IncrementLeaves {
-            field: field.name.clone(),
-            takes: field.takes(true),
-            from: base.to_string(),
-            by: Shown::new(delta),
-        })
+    /// `base` with an increment for each field, or what is wrong with it.
+    pub fn add(&self, base: &[Value], deltas: &[Value]) -> Result<Tuple> {
+        let mut sums = Tuple::new();
+        for ((field, base), delta) in self.fields().iter().zip(base).zip(deltas) {
+            let sum = match (*base, *delta) {
+                (Value::Integer(base), Value::Integer(delta)) => {
+                    let (lo, hi) = field.kind.bounds().unwrap_or_default();
+                    base.checked_add(delta).filter(|sum| (lo..=hi).contains(sum)).map(Value::Integer)
+                }
+                (base, delta) => {
+                    Some(base.as_f64() + delta.as_f64() + 0.0).filter(|sum| sum.is_finite()).map(Value::Float)
+                }
+            };
+            sums.push(sum.ok_or_else(|| Error::IncrementLeaves {
+                field: field.name.clone(),
+                takes: field.takes(true),
+                from: base.to_string(),
+                by: delta.to_string(),
+            })?);
+        }
+        Ok(sums)
     }
 
     /// Where a new member starts from when it is incremented: 0, or the nearest value in range.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::schema::{Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
+use super::schema::{Data, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
 use crate::error::{set_once, Error, Result, Shown};
 use crate::number::parse_integer;
 
@@ -10,19 +10,20 @@ const MAX_FIELDS: usize = 32;
 const MAX_NAME: usize = 64;
 
 impl Rules {
+    /// The rules that a marker's text says.
     pub fn parse(words: &[&[u8]]) -> Result<Rules> {
         let mut reader = RulesReader::default();
-        let mut words = Words { rest: words };
+        let mut words = Words { rest: words, board: None };
         while let Some(word) = words.next() {
             reader.read(word, &mut words)?;
         }
         reader.finish()
     }
 
-    /// The rules of `RANK.CREATE`, and whether they came with `ADOPT`.
-    pub fn parse_create(words: &[&[u8]]) -> Result<(Rules, bool)> {
+    /// The rules of `RANK.CREATE` for a board of this name, and whether they came with `ADOPT`.
+    pub fn parse_create(board: &[u8], words: &[&[u8]]) -> Result<(Rules, bool)> {
         let mut reader = RulesReader::default();
-        let mut words = Words { rest: words };
+        let mut words = Words { rest: words, board: Some(board) };
         let mut adopt = None;
         while let Some(word) = words.next() {
             if word.eq_ignore_ascii_case(b"ADOPT") {
@@ -96,13 +97,73 @@ impl fmt::Display for Rules {
         if self.update == Update::Best {
             write!(f, " UPDATE BEST")?;
         }
+        if let Some(data) = &self.data {
+            write!(f, " DATA {}", Encoded(&data.hash))?;
+            if let Some(owner) = &data.owner {
+                write!(f, " OWNED {}", Encoded(owner))?;
+            }
+        }
         Ok(())
     }
+}
+
+/// A key name as one word of a marker's line: what is no printable ASCII, and `%`, as `%0A`. An empty name is `%`.
+struct Encoded<'n>(&'n [u8]);
+
+impl fmt::Display for Encoded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("%");
+        }
+        self.0.iter().try_for_each(|byte| match byte {
+            b'%' => f.write_str("%25"),
+            b'!'..=b'~' => write!(f, "{}", char::from(*byte)),
+            _ => write!(f, "%{byte:02X}"),
+        })
+    }
+}
+
+fn decode(word: &[u8]) -> Option<Vec<u8>> {
+    if word == b"%" {
+        return Some(Vec::new());
+    }
+    let mut name = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        name.push(match byte {
+            b'%' => {
+                let (digits, after) = rest.split_at_checked(2)?;
+                rest = after;
+                let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+                u8::from_str_radix(digits, 16).ok()?
+            }
+            byte => *byte,
+        });
+    }
+    Some(name)
+}
+
+/// A command's key specs look for these words: as a name each would make the next word a key.
+pub fn is_key_word(name: &[u8]) -> bool {
+    [&b"LIKE"[..], b"DATA"].iter().any(|word| name.eq_ignore_ascii_case(word))
+}
+
+/// The hash of a `DATA` option, and whether `OWNED` follows, for a board of this name.
+pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<Data> {
+    if is_key_word(hash) || hash == board {
+        let takes =
+            if hash == board { "a key other than the board's own" } else { "a key name other than LIKE and DATA" };
+        return Err(Error::Takes { what: "DATA", takes, got: Shown::new(hash) });
+    }
+    Ok(Data { hash: hash.to_vec(), owner: owned.then(|| board.to_vec()) })
 }
 
 /// Words still to be read; keywords are in any case.
 struct Words<'w, 'b> {
     rest: &'w [&'b [u8]],
+    /// The board's name, where a client wrote the words; `None` for those of a marker, where names are encoded.
+    board: Option<&'b [u8]>,
 }
 
 impl<'b> Words<'_, 'b> {
@@ -165,6 +226,7 @@ struct RulesReader {
     ties: Option<Ties>,
     keep: Option<u64>,
     update: Option<Update>,
+    data: Option<Data>,
 }
 
 impl RulesReader {
@@ -178,6 +240,7 @@ impl RulesReader {
                 set_once(&mut self.keep, words.integer("KEEP", "1 or more", 1, i64::MAX)?.unsigned_abs(), "KEEP")
             }
             b"UPDATE" => set_once(&mut self.update, read_update(words)?, "UPDATE"),
+            b"DATA" => set_once(&mut self.data, read_data(words)?, "DATA"),
             _ => Err(Error::UnknownOption(Shown::new(word))),
         }
     }
@@ -186,8 +249,8 @@ impl RulesReader {
         let name = words.next().ok_or(Error::OptionWithoutValue("FIELD"))?;
         let valid = (1..=MAX_NAME).contains(&name.len())
             && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-        if !valid {
-            let takes = "a name of 1 to 64 of A-Z a-z 0-9 _ -";
+        if !valid || is_key_word(name) {
+            let takes = "a name of 1 to 64 of A-Z a-z 0-9 _ - other than LIKE and DATA";
             return Err(Error::Takes { what: "FIELD", takes, got: Shown::new(name) });
         }
         let name = String::from_utf8_lossy(name).into_owned();
@@ -217,6 +280,7 @@ impl RulesReader {
             ties: self.ties.unwrap_or(Ties::Shared),
             keep: self.keep,
             update: self.update.unwrap_or(Update::Set),
+            data: self.data,
         })
     }
 }
@@ -241,6 +305,7 @@ fn read_ties(words: &mut Words) -> Result<Ties> {
     Ok(Ties::ByTime(rule, unit))
 }
 
+/// `SET` or `BEST`.
 pub fn parse_update(word: &[u8]) -> Result<Update> {
     match word.to_ascii_uppercase().as_slice() {
         b"SET" => Ok(Update::Set),
@@ -251,4 +316,17 @@ pub fn parse_update(word: &[u8]) -> Result<Update> {
 
 fn read_update(words: &mut Words) -> Result<Update> {
     parse_update(words.next().ok_or(Error::OptionWithoutValue("UPDATE"))?)
+}
+
+fn read_data(words: &mut Words) -> Result<Data> {
+    let hash = words.next().ok_or(Error::OptionWithoutValue("DATA"))?;
+    let owned = words.next_if("OWNED");
+    if let Some(board) = words.board {
+        return client_data(hash, owned, board);
+    }
+    let name = |word: &[u8]| {
+        decode(word).ok_or(Error::Takes { what: "DATA", takes: "an encoded name", got: Shown::new(word) })
+    };
+    let owner = if owned { Some(name(words.next().ok_or(Error::OptionWithoutValue("OWNED"))?)?) } else { None };
+    Ok(Data { hash: name(hash)?, owner })
 }

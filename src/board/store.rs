@@ -1,11 +1,11 @@
-//! What a board needs of the server: one sorted set, and the companions beside it.
+//! What a board needs of the server: one sorted set.
 //!
-//! `server::ZSet` implements it on an open key; `model::Model` in memory, for tests.
+//! `server::ZSet` implements it on an open key; `tests::Model` in memory.
 
-use super::marker::Id;
 use crate::error::Result;
 
 /// What a write may do to a name.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Only {
     #[default]
@@ -20,6 +20,8 @@ pub enum Only {
     ExistingLower,
 }
 
+/// What a write did to a name.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     Added,
@@ -27,43 +29,27 @@ pub enum Put {
     Nothing,
 }
 
+/// A way through the sorted set.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Up,
     Down,
 }
 
-/// How the `members` companion stands to the sorted set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Companion {
-    Absent,
-    /// It carries the board's id; so many entries beside it.
-    Stamped(u64),
-    /// Left by another board under this name.
-    Foreign,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    Members,
-    Data,
-}
-
-/// Elements and their scores.
-pub type Elements<N> = Vec<(N, f64)>;
-
-/// A field of a companion and what it holds: a member's, unless somebody else wrote it.
-pub type Entry = (Vec<u8>, Vec<u8>);
-
-/// Indexes count from the lowest element, the marker included. Writes are recorded, and propagated and announced once
-/// the command is over.
+/// One sorted set. Indexes count from the lowest element, whatever it is.
 pub trait Store {
+    /// An element.
     type Name: AsRef<[u8]> + Clone;
 
+    /// An element of these bytes, to be asked for or written.
     fn name(&self, bytes: &[u8]) -> Self::Name;
 
+    /// How many elements there are.
     fn card(&self) -> u64;
+    /// The score of an element.
     fn score(&self, element: &Self::Name) -> Option<f64>;
+    /// How many elements are below this one.
     fn index(&self, element: &Self::Name) -> Result<Option<u64>>;
     /// How many elements have a score below (`inclusive`: or at) this one.
     fn count_below(&self, score: f64, inclusive: bool) -> Result<u64>;
@@ -71,9 +57,10 @@ pub trait Store {
     fn count_below_own(&self, _own: &Self::Name, score: f64, inclusive: bool) -> Result<u64> {
         self.count_below(score, inclusive)
     }
+    /// The element at an index.
     fn at(&self, index: u64) -> Result<Option<(Self::Name, f64)>>;
-    /// The nearest score strictly above or below.
-    fn next_score(&self, score: f64, direction: Direction) -> Option<f64>;
+    /// The nearest element with a score strictly above or below.
+    fn next(&self, score: f64, direction: Direction) -> Option<(Self::Name, f64)>;
     /// How many elements have exactly this score; counts up to `most`.
     fn count_at(&self, score: f64, most: u64) -> u64;
     /// Whether any element has a score between these two, and is neither.
@@ -82,6 +69,9 @@ pub trait Store {
     fn lowest(&self) -> Option<(Self::Name, bool)>;
     /// The elements with exactly this score, from the highest (`Down`) or lowest (`Up`) on, until `visit` says false.
     fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Self::Name) -> bool);
+    /// Upwards from the first element that is not below these bytes, until `visit` says false. Byte order is that of the
+    /// elements as far as they have one score; beyond that the start is a guess.
+    fn walk_bytes(&self, from: &[u8], visit: &mut dyn FnMut(Self::Name, f64) -> bool);
     /// From an index on, until `visit` says false or the end.
     fn walk(
         &self,
@@ -89,33 +79,15 @@ pub trait Store {
         direction: Direction,
         visit: &mut dyn FnMut(Self::Name, f64) -> Result<bool>,
     ) -> Result<()>;
+    /// About `count` elements, from the server's cursor on, and the cursor to go on with; 0 at the end.
+    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Self::Name>)>;
 
+    /// Sets the score of an element.
     fn put(&mut self, element: &Self::Name, score: f64, only: Only) -> Put;
+    /// Whether the element was there.
     fn remove(&mut self, element: &Self::Name) -> bool;
     /// Removes the elements from `first` to `last`, both included.
     fn remove_range(&mut self, first: u64, last: u64) -> Result<()>;
-
     /// Removes everything but the marker; the expiry stays.
     fn clear(&mut self, marker: Option<&Self::Name>) -> Result<()>;
-
-    fn companion(&self, part: Part, id: &Id) -> Result<Companion>;
-    /// What a companion holds for a member.
-    fn entry(&self, part: Part, member: &[u8]) -> Result<Option<Self::Name>>;
-    fn set_entry(&mut self, part: Part, id: &Id, member: &[u8], bytes: &[u8]) -> Result<()>;
-    fn remove_entry(&mut self, part: Part, member: &[u8]) -> Result<()>;
-    /// The same, and a companion that is another board's goes as a whole.
-    fn remove_entry_or_foreign(&mut self, part: Part, id: &Id, member: &[u8]) -> Result<()>;
-    /// Removes a field that is no member's.
-    fn remove_field(&mut self, part: Part, field: &[u8]) -> Result<()>;
-    fn drop_companion(&mut self, part: Part) -> Result<()>;
-
-    /// About `count` elements, from the server's cursor on, and the cursor to go on with; 0 at the end.
-    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Elements<Self::Name>)>;
-    /// The same for a companion: its fields and what they hold, its stamp left out.
-    fn scan_entries(&self, part: Part, cursor: u64, count: u64) -> Result<(u64, Vec<Entry>)>;
-
-    /// For statistics: members that a bound pushed out.
-    fn note_evicted(&mut self, _count: u64) {}
-    /// For statistics: a companion that did not fit.
-    fn note_rebuilt(&mut self) {}
 }

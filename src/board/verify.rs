@@ -1,304 +1,166 @@
-//! Companions compared with the sorted set, and mended, a step at a time.
+//! Members compared with the index, and mended, a step at a time.
 
-use super::companion::MEMBER_ENTRY;
-use super::store::{Companion, Part, Store};
+use super::index::split_entry;
+use super::layout::MEMBER_TAG;
+use super::store::{Only, Store};
 use super::Board;
-use crate::error::Result;
+use crate::error::{Damage, Error, Result};
 
 const MOST_EXAMPLES: usize = 10;
+/// Between two looks at the clock: short beside what a step may take.
+const STRIDE: u64 = 100;
+/// So many elements are looked at however slow the machine is: small boards take one step, always.
+const LEAST: u64 = 300;
 
-/// Where a verification stands; a client carries it as one number, 0 at the start and the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Elements,
-    Entries(Part),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cursor {
-    stage: Stage,
-    /// The server's own cursor inside the stage.
-    scan: u64,
-}
-
-/// The stage is in the lowest digits, because the server's cursors use the highest bits of a word last.
-const STAGES: u64 = 3;
-
+/// What a step found.
 #[derive(Default)]
 pub struct Report {
+    /// Where to go on; 0 at the end.
     pub cursor: u64,
     /// Members looked at.
     pub checked: u64,
+    /// Elements that no board of this schema has.
     pub undecodable: u64,
+    /// Members without an index entry.
     pub missing: u64,
+    /// Index entries without a member.
     pub orphaned: u64,
     pub repaired: u64,
+    /// Some of the names.
     pub examples: Vec<Vec<u8>>,
 }
 
 impl Report {
     fn example(&mut self, name: &[u8]) {
-        // One may be missed by both companions.
         if self.examples.len() < MOST_EXAMPLES && !self.examples.iter().any(|known| known == name) {
             self.examples.push(name.to_vec());
         }
     }
-}
 
-impl Cursor {
-    fn new(number: u64) -> Cursor {
-        let stage = match number % STAGES {
-            0 => Stage::Elements,
-            1 => Stage::Entries(Part::Members),
-            _ => Stage::Entries(Part::Data),
-        };
-        Cursor { stage, scan: number / STAGES }
-    }
-
-    fn number(self) -> u64 {
-        let stage = match self.stage {
-            Stage::Elements => 0,
-            Stage::Entries(Part::Members) => 1,
-            Stage::Entries(Part::Data) => 2,
-        };
-        self.scan.saturating_mul(STAGES).saturating_add(stage)
-    }
-
-    /// The number to go on from, once the server's cursor inside this stage is `scan`.
-    fn next(self, scan: u64) -> u64 {
-        let next_stage = match (scan, self.stage) {
-            (0, Stage::Elements) => Stage::Entries(Part::Members),
-            (0, Stage::Entries(Part::Members)) => Stage::Entries(Part::Data),
-            (0, Stage::Entries(Part::Data)) => return 0,
-            (_, stage) => stage,
-        };
-        Cursor { stage: next_stage, scan }.number()
+    fn undecodable(&mut self, element: &[u8]) {
+        self.undecodable += 1;
+        self.example(element);
     }
 }
-
-/// Between two looks at the clock: short beside what a step may take.
-const STRIDE: u64 = 100;
-/// So many elements and entries are looked at however slow the machine is: small boards take one step, always.
-const LEAST: u64 = 300;
 
 impl<S: Store> Board<S> {
-    /// One step of about `count` elements and entries; fewer where it is `late` before.
+    /// One step of about `count` elements, from the server's own cursor on; fewer where it is `late` before.
     pub fn verify(&mut self, from: u64, count: u64, repair: bool, late: impl Fn() -> bool) -> Result<Report> {
         let mut report = Report { cursor: from, ..Report::default() };
         let mut left = count;
         while left > 0 {
-            let cursor = Cursor::new(report.cursor);
-            let stride = left.min(STRIDE);
-            let (scan, seen) = match cursor.stage {
-                Stage::Elements => self.verify_elements(cursor.scan, stride, repair, &mut report)?,
-                Stage::Entries(part) => self.verify_entries(part, cursor.scan, stride, repair, &mut report)?,
-            };
-            report.cursor = cursor.next(scan);
-            left = left.saturating_sub(seen as u64);
-            if report.cursor == 0 || (count - left > LEAST && late()) {
+            let (next, elements) = self.store.scan(report.cursor, left.min(STRIDE))?;
+            for element in &elements {
+                // A repair of another element may have removed it.
+                if let Some(score) = self.store.score(element) {
+                    self.verify_element(element, score, repair, &mut report);
+                }
+            }
+            report.cursor = next;
+            left = left.saturating_sub(elements.len() as u64);
+            if next == 0 || (count - left > LEAST && late()) {
                 break;
             }
-        }
-        if repair && report.cursor == 0 {
-            self.drop_idle_marker();
         }
         Ok(report)
     }
 
-    fn verify_elements(&mut self, scan: u64, count: u64, repair: bool, report: &mut Report) -> Result<(u64, usize)> {
-        if repair && scan == 0 {
-            self.drop_foreign()?;
-        }
-        let (scan, elements) = self.store.scan(scan, count)?;
-        let mut stamped = self.members_are_stamped()?;
-        for (element, score) in &elements {
-            self.verify_element(element, *score, &mut stamped, repair, report)?;
-        }
-        Ok((scan, elements.len()))
-    }
-
-    /// Whether there is a `members` companion of this board's to be asked.
-    fn members_are_stamped(&self) -> Result<bool> {
-        match &self.marker {
-            Some(marker) if self.schema.layout.spills() => {
-                Ok(matches!(self.store.companion(Part::Members, &marker.id)?, Companion::Stamped(_)))
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// A companion of another board is none of this one's.
-    fn drop_foreign(&mut self) -> Result<()> {
-        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
-        for part in Part::ALL {
-            if self.store.companion(part, &id).is_ok_and(|state| state == Companion::Foreign) {
-                self.store.drop_companion(part)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn verify_element(
-        &mut self,
-        element: &S::Name,
-        score: f64,
-        stamped: &mut bool,
-        repair: bool,
-        report: &mut Report,
-    ) -> Result<()> {
-        if self.is_marker(element, score) {
-            return self.verify_marker(element, repair, report);
+    fn verify_element(&mut self, element: &S::Name, score: f64, repair: bool, report: &mut Report) {
+        if score == f64::NEG_INFINITY && self.marker.is_some() {
+            return self.verify_lowest(element, repair, report);
         }
         report.checked += 1;
-        let infinite = self.schema.explicit && score.is_infinite();
-        if infinite || self.decode(element, score).is_err() {
-            report.undecodable += 1;
-            report.example(element.as_ref());
-            return Ok(());
-        }
-        if self.schema.layout.spills() {
-            self.verify_entry_of(element, score, stamped, repair, report)?;
-        }
-        Ok(())
-    }
-
-    /// A union of two boards has two markers, of which one counts.
-    fn verify_marker(&mut self, element: &S::Name, repair: bool, report: &mut Report) -> Result<()> {
-        if self.marker.as_ref().is_some_and(|marker| marker.element.as_ref() == element.as_ref()) {
-            return Ok(());
-        }
-        report.undecodable += 1;
-        report.example(element.as_ref());
-        if repair {
-            self.store.remove(element);
-            report.repaired += 1;
-        }
-        Ok(())
-    }
-
-    /// `stamped` says whether there is a companion, and from the first entry that is made there is.
-    fn verify_entry_of(
-        &mut self,
-        element: &S::Name,
-        score: f64,
-        stamped: &mut bool,
-        repair: bool,
-        report: &mut Report,
-    ) -> Result<()> {
-        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
-        let member = self.member_of(element).to_vec();
-        let own = element.as_ref().get(..self.schema.layout.spill_len()).unwrap_or_default();
-        let entry = if *stamped { self.store.entry(Part::Members, &member)? } else { None };
-        if entry.as_ref().is_some_and(|entry| entry.as_ref() == own) {
-            return Ok(());
-        }
-        report.missing += 1;
-        report.example(&member);
-        if !repair {
-            return Ok(());
-        }
-        if let Some(other) = entry.map(|entry| self.store.name(&[entry.as_ref(), &member].concat())) {
-            match self.store.score(&other) {
-                // A second element of the same member, made by a core command: the better one stays.
-                Some(other_score)
-                    if self.best_first((other_score, other.as_ref()), (score, element.as_ref())).is_lt() =>
-                {
-                    self.store.remove(element);
-                    report.repaired += 1;
-                    return Ok(());
-                }
-                Some(_) => {
-                    self.store.remove(&other);
-                }
-                // The entry that is overwritten here would have been found without an element later.
-                None => report.orphaned += 1,
-            }
-        }
-        let own = own.to_vec();
-        self.store.set_entry(Part::Members, &id, &member, &own)?;
-        *stamped = true;
-        report.repaired += 1;
-        Ok(())
-    }
-
-    fn verify_entries(
-        &mut self,
-        part: Part,
-        scan: u64,
-        count: u64,
-        repair: bool,
-        report: &mut Report,
-    ) -> Result<(u64, usize)> {
-        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok((0, 0)) };
-        if !matches!(self.store.companion(part, &id), Ok(Companion::Stamped(_))) {
-            return Ok((0, 0));
-        }
-        let (scan, entries) = self.store.scan_entries(part, scan, count)?;
-        let seen = entries.len();
-        for (field, bytes) in entries {
-            let member = field.strip_prefix(&[MEMBER_ENTRY]);
-            let there = match (member, part) {
-                (Some(member), Part::Members) => self.schema.layout.spills() && self.has_element(&bytes, member),
-                (Some(member), Part::Data) => self.may_be_on_board(member, repair)?,
-                // Somebody's own, which counts as an entry all the same.
-                (None, _) => false,
-            };
-            if there {
-                continue;
-            }
-            report.orphaned += 1;
-            report.example(member.unwrap_or(&field));
-            if repair {
-                self.store.remove_field(part, &field)?;
+        if self.decode(element, score).is_err() || self.marker.is_some() && score.is_infinite() {
+            report.undecodable(element.as_ref());
+            // What no spilled board could have written can be nobody's score, and leads searches of the index astray.
+            if repair && self.schema.layout.spills() && element.as_ref().first() != Some(&MEMBER_TAG) {
+                self.store.remove(element);
                 report.repaired += 1;
             }
+            return;
         }
-        Ok((scan, seen))
-    }
-
-    fn has_element(&self, spill: &[u8], member: &[u8]) -> bool {
-        let element = self.store.name(&[spill, member].concat());
-        self.store.score(&element).is_some_and(|score| !self.is_marker(&element, score))
-    }
-
-    /// False only for a member that is certainly not there: attributes are not lost over a doubt.
-    fn may_be_on_board(&self, member: &[u8], repaired: bool) -> Result<bool> {
-        if !self.schema.layout.spills() {
-            return Ok(self.has_element(b"", member));
-        }
-        Ok(match self.store.entry(Part::Members, member)? {
-            Some(spill) if spill.as_ref().len() == self.schema.layout.spill_len() => {
-                self.has_element(spill.as_ref(), member)
+        if self.schema.layout.spills() && self.store.score(&self.entry_of(element)) != Some(f64::NEG_INFINITY) {
+            report.missing += 1;
+            report.example(self.name_of(element));
+            if repair {
+                self.repair_entry(element, report);
             }
-            // Where there are as many entries as members, who has none is no member.
-            None if self.check_members()? => false,
-            // Entries were mended in the stage before, if they were.
-            _ => !repaired,
-        })
+        }
     }
 
-    /// Gives entries to all elements, in a new companion; of two elements of one member the better stays.
-    pub(super) fn rebuild_members(&mut self) -> Result<()> {
-        let Some(id) = self.marker.as_ref().map(|marker| marker.id) else { return Ok(()) };
-        let mut elements = Vec::new();
-        self.elements(0, u64::MAX, self.direction(), &mut |element, score| {
-            self.decode(&element, score)?;
-            elements.push(element);
-            Ok(())
-        })?;
-        if !elements.is_empty() {
-            self.store.note_rebuilt();
+    /// An element at -inf of a board with a schema: its marker, an index entry, or nothing that belongs there.
+    fn verify_lowest(&mut self, element: &S::Name, repair: bool, report: &mut Report) {
+        if self.marker.as_ref().is_some_and(|marker| marker.element.as_ref() == element.as_ref()) {
+            return;
         }
-        self.store.drop_companion(Part::Members)?;
-        for element in elements {
-            let (spill, member) = element.as_ref().split_at_checked(self.schema.layout.spill_len()).unwrap_or_default();
-            if self.store.entry(Part::Members, member)?.is_some() {
-                self.store.remove(&element);
+        let Some((name, spill)) = split_entry(element.as_ref()).filter(|_| self.is_entry(element.as_ref())) else {
+            report.undecodable(element.as_ref());
+            if repair {
+                self.store.remove(element);
+                report.repaired += 1;
+            }
+            return;
+        };
+        let member = self.element_of(name, spill);
+        // One that does not decode is reported as such, and keeps its entry.
+        let is_there = self.store.score(&member).is_some_and(|score| score > f64::NEG_INFINITY);
+        if !is_there {
+            report.orphaned += 1;
+            report.example(name);
+            if repair {
+                self.store.remove(element);
+                report.repaired += 1;
+            }
+            return;
+        }
+        // A name with two entries has two members, each of which fits its own.
+        let name = self.store.name(name);
+        if let Err(Error::Damaged(Damage::Index(_))) = self.look_up(&name) {
+            let others = self.other_elements(&name, &member);
+            if !others.is_empty() {
+                report.orphaned += 1;
+                report.example(name.as_ref());
+            }
+            if repair {
+                self.keep_better(member, others, report);
+            }
+        }
+    }
+
+    /// The elements that other entries of a name lead to.
+    fn other_elements(&self, name: &S::Name, own: &S::Name) -> Vec<S::Name> {
+        let mut others = Vec::new();
+        self.entries_of(name, &mut |spill| {
+            let element = self.element_of(name.as_ref(), spill);
+            if element.as_ref() != own.as_ref() && self.store.score(&element).is_some_and(|s| s > f64::NEG_INFINITY) {
+                others.push(element);
+            }
+        });
+        others
+    }
+
+    /// Of several elements for one name the best stays.
+    fn keep_better(&mut self, own: S::Name, others: Vec<S::Name>, report: &mut Report) {
+        let mut best = own;
+        for other in others {
+            let scores = (self.store.score(&best).unwrap_or(0.0), self.store.score(&other).unwrap_or(0.0));
+            let worse = if self.best_first((scores.0, best.as_ref()), (scores.1, other.as_ref())).is_lt() {
+                other
             } else {
-                self.store.set_entry(Part::Members, &id, member, spill)?;
-            }
+                std::mem::replace(&mut best, other)
+            };
+            self.remove_element(&worse);
+            report.repaired += 1;
         }
-        self.members_fit.set(true);
-        Ok(())
+    }
+
+    /// Gives a member its entry, unless the name has a better element.
+    fn repair_entry(&mut self, element: &S::Name, report: &mut Report) {
+        let name = self.member_of(element);
+        let others = self.other_elements(&name, element);
+        let entry = self.entry_of(element);
+        self.store.put(&entry, f64::NEG_INFINITY, Only::Any);
+        report.repaired += 1;
+        self.keep_better(element.clone(), others, report);
     }
 }

@@ -1,8 +1,6 @@
 //! Arguments into values. Every error names the argument and what it takes.
 
-use smallvec::SmallVec;
-
-use crate::board::{FieldBound, Schema, Tuple, Value};
+use crate::board::{FieldBound, Pairs, Schema, Value};
 pub use crate::error::set_once as once;
 use crate::error::{Error, Result, Shown};
 use crate::number::{floor_of_decimal, parse_extended, parse_finite, parse_integer};
@@ -13,10 +11,12 @@ pub fn required<'a>(args: &mut Args<'a>) -> Result<Arg<'a>> {
     args.next().ok_or(Error::Arity)
 }
 
+/// The board or limiter, always the first argument.
 pub fn key<'a>(args: &mut Args<'a>) -> Result<Text<'a>> {
     required(args).map(Arg::text)
 }
 
+/// An error if there are arguments left.
 pub fn nothing_more(args: &Args) -> Result<()> {
     if args.len() == 0 {
         Ok(())
@@ -29,6 +29,7 @@ fn refuse(what: &'static str, takes: &'static str, arg: Arg) -> Error {
     Error::Takes { what, takes, got: Shown::new(arg.bytes()) }
 }
 
+/// Any integer.
 pub fn integer(arg: Arg, what: &'static str) -> Result<i64> {
     parse_integer(arg.bytes()).ok_or_else(|| refuse(what, "an integer", arg))
 }
@@ -46,6 +47,7 @@ pub fn position(arg: Arg, what: &'static str) -> Result<i64> {
     parse_integer(arg.bytes()).filter(|value| *value != 0).ok_or_else(|| refuse(what, takes, arg))
 }
 
+/// From 0 to 100.
 pub fn percentile(arg: Arg) -> Result<f64> {
     let value = parse_finite(arg.bytes()).filter(|value| (0.0..=100.0).contains(value));
     value.ok_or_else(|| refuse("percentile", "0 to 100", arg))
@@ -64,26 +66,29 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
     Ok(FieldBound { floor: floor_of_decimal(text).unwrap_or(bound.floor), ..bound })
 }
 
-/// Scores and a member, mostly one such pair.
-pub type Pairs<'a> = SmallVec<[(Tuple, Text<'a>); 1]>;
-
 /// The arguments as scores and members: so many scores, then a member, and again.
-pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<'a>> {
+#[inline(always)]
+pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>> {
     let fields = schema.fields().len();
     if args.len() == 0 || !args.len().is_multiple_of(fields + 1) {
-        let got = args.len();
-        return Err(match args.next() {
-            // More likely an option that does not exist than a score.
-            Some(word) if parse_extended(word.bytes()).is_none() => Error::UnknownOption(Shown::new(word.bytes())),
-            _ => Error::ScoreCount { fields, got },
-        });
+        return Err(wrong_pairs(fields, args));
     }
-    let mut pairs = Pairs::with_capacity(args.len() / (fields + 1));
+    let mut pairs = Pairs::new();
     while args.len() > 0 {
         let values = schema.parse_tuple(args.take_first(fields).map(Arg::bytes))?;
         pairs.push((values, required(&mut args)?.text()));
     }
     Ok(pairs)
+}
+
+#[cold]
+fn wrong_pairs(fields: usize, mut args: Args) -> Error {
+    let got = args.len();
+    match args.next() {
+        // More likely an option that does not exist than a score.
+        Some(word) if parse_extended(word.bytes()).is_none() => Error::UnknownOption(Shown::new(word.bytes())),
+        _ => Error::ScoreCount { fields, got },
+    }
 }
 
 /// One of several options that exclude each other, with its name.
@@ -95,6 +100,13 @@ pub fn one_of<T: PartialEq>(place: &mut Option<(T, &'static str)>, value: T, nam
     }
 }
 
+/// The value behind an option.
 pub fn value_of<'a>(args: &mut Args<'a>, option: &'static str) -> Result<Arg<'a>> {
     args.next().ok_or(Error::OptionWithoutValue(option))
+}
+
+/// The value of `AT`, in Unix milliseconds.
+pub fn unix_time(args: &mut Args) -> Result<i64> {
+    let ms = count(value_of(args, "AT")?, "AT", 0)?;
+    Ok(i64::try_from(ms).unwrap_or(i64::MAX))
 }

@@ -1,16 +1,59 @@
-//! Attributes of members.
+//! `RANK.SETDATA`, `RANK.PUTDATA`, `RANK.GETDATA` and `RANK.DELDATA`: attributes of members.
 
-use super::args::{key, required};
-use super::open;
+use super::add::check_object;
+use super::args::{key, nothing_more, required};
 use super::rows::resp_object;
+use super::{open_hash, open_to_read, owns_hash, ServerBoard};
+use crate::board::{parse_object, remove_attributes, set_attributes, Attributes};
+use crate::command;
+use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result, Shown};
-use crate::server::{Access, Arg, Args, Call, Reply};
+use crate::server::{Access, Arg, Args, Call, Hash, Text};
+
+const COST: &str = "O(M) for M attributes of the member.";
+/// The board says where attributes are; they are not in it.
+const READS_BOARD: &[KeySpec] = &[KeySpec::at(1, KeyUse::Read)];
+
+command! { SETDATA = setdata;
+    Doc::write("rank.setdata", "key member [NX] {attr value} ...",
+    "Sets attributes of a member. Returns how many are new.", COST).keys(READS_BOARD)
+}
+
+command! { PUTDATA = putdata;
+    Doc::write("rank.putdata", "key member json", "Replaces all attributes of a member by a JSON object.", COST)
+    .keys(READS_BOARD).since("0.2.0")
+}
+
+command! { GETDATA = getdata;
+    Doc::read("rank.getdata", "key member [attr ...]", "Returns all attributes of a member, or those named.", COST)
+}
+
+command! { DELDATA = deldata;
+    Doc::remove("rank.deldata", "key member [attr ...]", "Removes attributes of a member, or all of them.", COST)
+    .keys(READS_BOARD)
+}
 
 fn text<'a>(arg: Arg<'a>, what: &'static str) -> Result<&'a str> {
     std::str::from_utf8(arg.bytes()).map_err(|_| Error::NotText { what, got: Shown::new(arg.bytes()) })
 }
 
-pub fn setdata(call: &Call) -> Result<()> {
+/// The hash that holds a member's attributes, and whether the member may have any: in a hash that the board owns, only
+/// its members do.
+fn open<'c>(call: &'c Call<'c>, key: Text<'c>, member: &Text<'c>, access: Access) -> Result<(Hash<'c>, bool)> {
+    let board: ServerBoard<'c> = open_to_read(call, key)?;
+    let hash = open_hash(call, &board, access)?;
+    let may_have = !owns_hash(board.schema(), board.store.name()) || board.find(member)?.is_some();
+    Ok((hash, may_have))
+}
+
+fn attributes_of(hash: &Hash, member: &Text) -> Result<Attributes> {
+    match hash.get(member.bytes()) {
+        None => Ok(Attributes::new()),
+        Some(text) => parse_object(text.bytes()).ok_or_else(|| Error::BadAttributes(Shown::new(member.bytes()))),
+    }
+}
+
+fn setdata<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args)?.text();
@@ -19,42 +62,64 @@ pub fn setdata(call: &Call) -> Result<()> {
     if keep_old && !args.next_if("NX") {
         return Err(Error::Arity);
     }
-    let attributes = attributes(args)?;
-    let mut board = open(call, key, Access::Write)?;
-    let added = board.set_attributes(&member, &attributes, keep_old, call.ctx.random_id())?;
-    Reply::new(call.ctx).count(added);
+    let pairs = attribute_pairs(args)?;
+    let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
+    if !may_have {
+        return Err(Error::NoSuchMember(Shown::new(member.bytes())));
+    }
+    let mut attributes = attributes_of(&hash, &member)?;
+    let (added, changed) = set_attributes(&mut attributes, &pairs, keep_old);
+    if changed {
+        hash.set(member.bytes(), &serde_json::to_vec(&attributes).map_err(|_| Error::Internal)?);
+    }
+    call.reply().count(added);
     Ok(())
 }
 
-fn attributes<'a>(mut args: Args<'a>) -> Result<Vec<(&'a str, &'a str)>> {
+fn attribute_pairs<'a>(mut args: Args<'a>) -> Result<Vec<(&'a str, &'a str)>> {
     if args.len() == 0 {
         return Err(Error::Arity);
     }
-    let mut attributes = Vec::with_capacity(args.len() / 2);
+    let mut pairs = Vec::with_capacity(args.len() / 2);
     while args.len() > 0 {
-        attributes.push((text(required(&mut args)?, "attr")?, text(required(&mut args)?, "value")?));
+        pairs.push((text(required(&mut args)?, "attr")?, text(required(&mut args)?, "value")?));
     }
-    Ok(attributes)
+    Ok(pairs)
 }
 
-pub fn getdata(call: &Call) -> Result<()> {
+fn putdata<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args)?.text();
-    let board = open(call, key, Access::Read)?;
-    let reply = Reply::new(call.ctx);
-    if board.find(&member)?.is_none() {
-        reply.null();
+    let json = check_object(required(&mut args)?.bytes())?;
+    nothing_more(&args)?;
+    let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
+    if !may_have {
+        return Err(Error::NoSuchMember(Shown::new(member.bytes())));
+    }
+    hash.set(member.bytes(), json);
+    call.reply().ok();
+    Ok(())
+}
+
+fn getdata<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let member = required(&mut args)?.text();
+    let (hash, may_have) = open(call, key, &member, Access::Read)?;
+    if !may_have {
+        call.reply().null();
         return Ok(());
     }
-    let map = board.attribute_map(&member)?;
+    let attributes = attributes_of(&hash, &member)?;
+    let reply = call.reply();
     if args.len() == 0 {
-        resp_object(&map, &reply);
+        resp_object(&attributes, &reply);
         return Ok(());
     }
     reply.array(args.len() as u64);
     for name in args {
-        let value = std::str::from_utf8(name.bytes()).ok().and_then(|name| map.get(name));
+        let value = std::str::from_utf8(name.bytes()).ok().and_then(|name| attributes.get(name));
         match value {
             Some(value) => reply.json_value(value),
             None => reply.null(),
@@ -63,13 +128,26 @@ pub fn getdata(call: &Call) -> Result<()> {
     Ok(())
 }
 
-pub fn deldata(call: &Call) -> Result<()> {
+fn deldata<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args)?.text();
     let names: Vec<&[u8]> = args.map(Arg::bytes).collect();
-    let mut board = open(call, key, Access::Write)?;
-    let removed = board.remove_attributes(&member, &names, call.ctx.random_id())?;
-    Reply::new(call.ctx).count(removed);
+    let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
+    let mut removed = 0;
+    if may_have && names.is_empty() && attributes_of(&hash, &member).is_err() {
+        // Whatever it is, it is to go.
+        hash.remove(member.bytes());
+        removed = 1;
+    } else if may_have {
+        let mut attributes = attributes_of(&hash, &member)?;
+        removed = remove_attributes(&mut attributes, &names);
+        if names.is_empty() || removed > 0 && attributes.is_empty() {
+            hash.remove(member.bytes());
+        } else if removed > 0 {
+            hash.set(member.bytes(), &serde_json::to_vec(&attributes).map_err(|_| Error::Internal)?);
+        }
+    }
+    call.reply().count(removed);
     Ok(())
 }

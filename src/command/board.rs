@@ -1,102 +1,49 @@
-//! Commands about a board as a whole.
+//! `RANK.INFO`, `RANK.CLEAR` and `RANK.ROTATE`.
 
-use super::adopt::adopt_in_steps;
-use super::args::{count, key, nothing_more, once, one_of, required, value_of};
-use super::open;
-use crate::board::{parse_update, Part, Rules, Schema};
+use super::args::{key, nothing_more, required, value_of};
+use super::create::tell_keys;
+use super::{open_hash, open_to_read, open_to_write, owns_hash};
+use crate::board::{client_data, Rules};
+use crate::command;
+use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result, Shown};
-use crate::server::{make_room, Access, Arg, Call, Hash, Key, KeyType, Reply, Text};
+use crate::server::{Access, Call, Reply, Text, ZSet};
 
-pub fn create(call: &Call) -> Result<()> {
-    let mut args = call.args();
-    if call.asks_for_keys() {
-        call.tell_key(1);
-        if args.nth(1).is_some_and(|arg| arg.is("LIKE")) && args.next().is_some() {
-            call.tell_key(3);
-        }
-        return Ok(());
-    }
-    let key = key(&mut args)?;
-    let (rules, adopt) = if args.next_if("LIKE") {
-        let other = value_of(&mut args, "LIKE")?.text();
-        if let Some(more) = args.next() {
-            return Err(Error::UnknownOption(Shown::new(more.bytes())));
-        }
-        (rules_of(call, other)?, false)
-    } else {
-        Rules::parse_create(&args.map(Arg::bytes).collect::<Vec<_>>())?
-    };
-    let mut board = open(call, key.clone(), Access::Write)?;
-    let id = call.ctx.random_id();
-    if adopt && board.adopts_in_steps(&Schema::new(rules.clone())) {
-        let members = board.members();
-        if adopt_in_steps(call, &key, members, &rules, id)? {
-            return Ok(());
-        }
-    }
-    board.create(rules, adopt, id)?;
-    Reply::new(call.ctx).ok();
-    Ok(())
+command! { INFO = info;
+    Doc::read("rank.info", "key", "Returns a board's size, schema and layout.",
+    "O(1), or O(log(N)) on spilled boards.").fast()
 }
 
-fn rules_of(call: &Call, key: Text) -> Result<Rules> {
-    let board = open(call, key, Access::Read)?;
-    if !board.store.exists() {
-        return Err(Error::NoSuchKey);
-    }
-    explicit(board.schema()).map(|schema| schema.rules.clone())
+command! { CLEAR = clear;
+    Doc::remove("rank.clear", "key", "Removes all members of a board. Keeps its schema and expiry.",
+    "O(1), the memory is freed in the background.")
 }
 
-fn explicit(schema: &Schema) -> Result<&Schema> {
-    if schema.explicit {
-        Ok(schema)
-    } else {
-        Err(Error::NoSchema)
-    }
+command! { ROTATE = rotate;
+    Doc::remove("rank.rotate", "key archive [DATA hash]",
+    "Renames a board to an archive and starts an empty one with the same schema.", "O(1)").tells_keys()
+    .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::at(2, KeyUse::Insert), KeySpec::behind("DATA", 3,
+    KeyUse::Insert)])
 }
 
-pub fn alter(call: &Call) -> Result<()> {
-    let mut args = call.args();
-    let key = key(&mut args)?;
-    let (mut keep, mut update) = (None, None);
-    if args.len() == 0 {
-        return Err(Error::Arity);
-    }
-    while let Some(arg) = args.next() {
-        match arg.bytes().to_ascii_uppercase().as_slice() {
-            b"KEEP" => one_of(&mut keep, Some(count(value_of(&mut args, "KEEP")?, "KEEP", 1)?), "KEEP")?,
-            b"NOKEEP" => one_of(&mut keep, None, "NOKEEP")?,
-            b"UPDATE" => once(&mut update, parse_update(value_of(&mut args, "UPDATE")?.bytes())?, "UPDATE")?,
-            _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
-        }
-    }
-    let mut board = open(call, key, Access::Write)?;
-    if !board.store.exists() {
-        return Err(Error::NoSuchKey);
-    }
-    board.alter(keep.map(|(keep, _)| keep), update)?;
-    Reply::new(call.ctx).ok();
-    Ok(())
-}
-
-pub fn info(call: &Call) -> Result<()> {
+fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     nothing_more(&args)?;
-    let board = open(call, key, Access::Read)?;
-    let reply = Reply::new(call.ctx);
+    let board = open_to_read(call, key)?;
     if !board.store.exists() {
-        reply.null();
+        call.reply().null();
         return Ok(());
     }
-    let schema = board.schema();
+    let (schema, members) = (board.schema(), board.members()?);
+    let reply = call.reply();
     let text = |name: &str, value: &str| {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
     };
     reply.map(9);
     reply.bulk(b"members");
-    reply.count(board.members());
+    reply.count(members);
     reply.bulk(b"fields");
     reply.array(schema.fields().len() as u64);
     for field in schema.fields() {
@@ -112,70 +59,85 @@ pub fn info(call: &Call) -> Result<()> {
     text("layout", schema.layout.name());
     reply.bulk(b"bits");
     reply.count_or_null(schema.layout.bits().map(u64::from));
+    reply.bulk(b"data");
+    bulk_or_null(&reply, schema.rules.data.as_ref().map(|data| data.hash.as_slice()));
     reply.bulk(b"schema");
-    match board.marker() {
-        Some(marker) => reply.bulk(marker.text()),
+    bulk_or_null(&reply, board.marker().map(|marker| marker.text()));
+    Ok(())
+}
+
+fn bulk_or_null(reply: &Reply, bytes: Option<&[u8]>) {
+    match bytes {
+        Some(bytes) => reply.bulk(bytes),
         None => reply.null(),
     }
-    reply.bulk(b"keys");
-    // A key of another type under that name is no companion.
-    let companions: Vec<Text> = companions(&board).unwrap_or_default().into_iter().map(|(_, name)| name).collect();
-    reply.array(companions.len() as u64);
-    companions.iter().for_each(|name| reply.bulk(name.bytes()));
-    Ok(())
 }
 
-/// The companions that exist and are this board's.
-fn companions<'a>(board: &super::ServerBoard<'a>) -> Result<Vec<(Part, Text<'a>)>> {
-    let Some(marker) = board.marker() else { return Ok(Vec::new()) };
-    let mut companions = Vec::new();
-    for part in Part::ALL {
-        if let Some(name) = board.store.companion_key(part, &marker.id)? {
-            companions.push((part, name));
-        }
-    }
-    Ok(companions)
-}
-
-pub fn clear(call: &Call) -> Result<()> {
+fn clear<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     nothing_more(&args)?;
-    let mut board = open(call, key, Access::Write)?;
+    let mut board = open_to_write(call, key)?;
+    let owned = if owns_hash(board.schema(), board.store.name()) {
+        Some(open_hash(call, &board, Access::Write)?)
+    } else {
+        None
+    };
     let members = board.clear()?;
-    Reply::new(call.ctx).count(members);
+    if let Some(mut hash) = owned {
+        hash.unlink();
+    }
+    call.reply().count(members);
     Ok(())
 }
 
-pub fn rotate(call: &Call) -> Result<()> {
+fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        tell_keys(call, &["DATA"], 3);
+        call.tell_key(2);
+        return Ok(());
+    }
     let mut args = call.args();
     let key = key(&mut args)?;
-    let archive = required(&mut args).map(Arg::text)?;
-    nothing_more(&args)?;
-    let board = open(call, key.clone(), Access::Write)?;
+    let archive = required(&mut args)?.text();
+    let hash_archive = if args.next_if("DATA") { Some(value_of(&mut args, "DATA")?.text()) } else { None };
+    if let Some(more) = args.next() {
+        return Err(Error::UnknownOption(Shown::new(more.bytes())));
+    }
+    let mut board = open_to_write(call, key.clone())?;
     if !board.store.exists() {
         return Err(Error::NoSuchKey);
     }
-    if Key::open(call.ctx, &archive, Access::Peek).is_some_and(|key| key.kind() != KeyType::Empty) {
+    match (owns_hash(board.schema(), board.store.name()), &hash_archive) {
+        (true, None) => return Err(Error::OwnedHash),
+        (false, Some(_)) => return Err(Error::NoOwnedHash),
+        _ => {}
+    }
+    let own_hash = board.schema().rules.data.as_ref().map(|data| data.hash.as_slice());
+    let new_names = [Some(archive.bytes()), hash_archive.as_ref().map(Text::bytes)];
+    if new_names.iter().flatten().any(|name| Some(*name) == own_hash) || new_names.first() == new_names.last() {
+        return Err(Error::ArchiveNames);
+    }
+    let is_taken = |name: &Text<'c>| ZSet::is_taken(call, name);
+    if is_taken(&archive) || hash_archive.as_ref().is_some_and(is_taken) {
         return Err(Error::ArchiveExists);
     }
-    let mut renamed = vec![(key.clone(), archive.clone())];
-    for (part, name) in companions(&board)? {
-        let target = part.key(archive.bytes()).ok_or(Error::NoCompanionName)?;
-        Hash::check_free(call.ctx, part, &archive)?;
-        renamed.push((name, Text::new(&target)));
+    let members = board.members()?;
+    let rules = board.marker().map(|marker| marker.schema.rules.clone());
+    match &hash_archive {
+        Some(name) => {
+            let data = client_data(name.bytes(), true, archive.bytes())?;
+            let hash = open_hash(call, &board, Access::Write)?;
+            board.rewrite(&Rules { data: Some(data), ..board.schema().rules.clone() })?;
+            board.store.rename(&archive)?;
+            hash.rename(name)?;
+        }
+        None => board.store.rename(&archive)?,
     }
-    let members = board.members();
-    let rules = explicit(board.schema()).map(|schema| schema.rules.clone()).ok();
-    // No key may be open while it is renamed.
     drop(board);
-    make_room(call.ctx, &archive);
-    for (from, to) in &renamed {
-        call.ctx.rename(from, to)?;
-    }
     if let Some(rules) = rules {
-        open(call, key, Access::Write)?.create(rules, false, call.ctx.random_id())?;
+        open_to_write(call, key.clone())?.create(rules, false, key.bytes())?;
     }
-    Reply::new(call.ctx).count(members);
+    call.reply().count(members);
     Ok(())
 }

@@ -1,24 +1,40 @@
-//! Members that share a rank.
+//! `RANK.QUERY` and `RANK.STATS`: members that share a rank.
 
 use super::args::{key, required};
-use super::lists::open_read;
-use super::options::{ReadOptions, Takes};
-use super::rows::{json_integer, json_name, JsonList};
-use super::ServerBoard;
-use crate::board::Kind;
+use super::options::{ReadOptions, Takes, ROWS_COST};
+use super::rows::{json_integer, JsonList, Shown};
+use crate::board::{Groups, Kind};
+use crate::command;
 use crate::config::check_rows;
+use crate::docs::Doc;
 use crate::error::Result;
 use crate::server::{Arg, Call, Reply, Text};
 
-pub fn query(call: &Call) -> Result<()> {
+macro_rules! group_options {
+    () => {
+        "[LIMIT offset count] [COMPETITION|DENSE|ORDINAL] [WITHDATA] [ASC|DESC] [JSON]"
+    };
+}
+
+command! { QUERY = query;
+    Doc::read("rank.query", concat!("key member ", group_options!()),
+    "Returns the rank of a member and all members with the same scores.", ROWS_COST)
+}
+
+command! { STATS = stats;
+    Doc::read("rank.stats", concat!("key ", group_options!()),
+    "Returns ranks and the members that share them, best first.",
+    "O(N), or O(log(N)+M) with LIMIT and M members returned.")
+}
+
+fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
-    let options = ReadOptions::parse(args, Takes::GROUPS)?;
-    let board = open_read(call, key, &options)?;
-    let reply = Reply::new(call.ctx);
+    let options = ReadOptions::parse(args, Takes::ROWS_LIMIT)?;
+    let (board, hash) = options.open(call, key)?;
     let Some(found) = board.find(&member)? else {
-        reply.null();
+        call.reply().null();
         return Ok(());
     };
     let group = board.group_positions(&found.decoded.values, &found)?;
@@ -27,88 +43,75 @@ pub fn query(call: &Call) -> Result<()> {
         Kind::Dense => board.rank(&found, Kind::Dense)?,
     };
     let limit = options.limit;
-    let listed = (group.1 - group.0).saturating_sub(limit.offset).min(limit.count);
-    check_rows(listed)?;
-    if options.json {
-        let mut json = b"{\"rank\":".to_vec();
-        json_integer(rank, &mut json);
-        json.extend_from_slice(b",\"users\":");
-        let mut list = JsonList::begin(&mut json);
-        board.group_names(group, limit.offset, limit.count, &mut |name| {
-            json_name(name, list.next());
-            Ok(())
-        })?;
-        list.end();
-        json.push(b'}');
-        reply.bulk(&json);
-        return Ok(());
+    check_rows((group.1 - group.0).saturating_sub(limit.offset).min(limit.count))?;
+    let groups = board.group_names(group, limit.offset, limit.count, rank)?;
+    let shown = Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json };
+    let reply = call.reply();
+    for (rank, names) in groups.iter() {
+        if options.json {
+            let mut json = b"{\"rank\":".to_vec();
+            json_integer(rank, &mut json);
+            json.extend_from_slice(b",\"users\":");
+            json_names(&shown, names, &mut json);
+            json.push(b'}');
+            reply.bulk(&json);
+        } else {
+            resp_group(&shown, rank, names, &reply);
+        }
     }
-    reply.array(2);
-    reply.count(rank);
-    reply.array(listed);
-    board.group_names(group, limit.offset, limit.count, &mut |name| {
-        reply.bulk(name);
-        Ok(())
-    })
+    Ok(())
 }
 
-pub fn stats(call: &Call) -> Result<()> {
+fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let options = ReadOptions::parse(args, Takes::GROUPS)?;
-    let board = open_read(call, key, &options)?;
-    let reply = Reply::new(call.ctx);
-    if board.members() == 0 {
-        reply.null();
+    let options = ReadOptions::parse(args, Takes::ROWS_LIMIT)?;
+    let (board, hash) = options.open(call, key)?;
+    if board.members()? == 0 {
+        call.reply().null();
         return Ok(());
     }
     let first = board.skip_groups(0, options.limit.offset)?;
     let end = board.skip_groups(first, options.limit.count)?;
     check_rows(end.saturating_sub(first))?;
+    let groups = board.groups(first, end, options.limit.offset, options.group_kind())?;
+    let shown = Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json };
+    let reply = call.reply();
     if options.json {
-        return json_stats(&board, first, end, options.group_kind(), &reply);
+        reply.bulk(&json_stats(&shown, &groups));
+        return Ok(());
     }
-    resp_stats(&board, first, end, options.group_kind(), &reply)
+    reply.array(groups.count());
+    for (rank, names) in groups.iter() {
+        resp_group(&shown, rank, names, &reply);
+    }
+    Ok(())
 }
 
-fn json_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Reply) -> Result<()> {
+fn resp_group<'n>(shown: &Shown, rank: u64, names: impl ExactSizeIterator<Item = &'n [u8]>, reply: &Reply) {
+    reply.array(2);
+    reply.count(rank);
+    reply.array(names.len() as u64);
+    names.for_each(|name| shown.resp_name(name, reply));
+}
+
+fn json_stats(shown: &Shown, groups: &Groups<Text>) -> Vec<u8> {
     let mut json = Vec::new();
     let mut list = JsonList::begin(&mut json);
-    board.groups(first, end, kind, |rank, elements: &[Text]| {
+    for (rank, names) in groups.iter() {
         let json = list.next();
         json.push(b'[');
         json_integer(rank, json);
         json.push(b',');
-        let mut names = JsonList::begin(json);
-        elements.iter().for_each(|element| json_name(board.name_of(element), names.next()));
-        names.end();
+        json_names(shown, names, json);
         json.push(b']');
-        Ok(())
-    })?;
+    }
     list.end();
-    reply.bulk(&json);
-    Ok(())
+    json
 }
 
-fn resp_stats(board: &ServerBoard, first: u64, end: u64, kind: Kind, reply: &Reply) -> Result<()> {
-    let mut groups = 0;
-    board.check_rows_decode(first, end.saturating_sub(first))?;
-    board.groups(first, end, kind, |rank, elements: &[Text]| {
-        if groups == 0 {
-            // Not earlier: by now nothing can go wrong any more.
-            reply.begin_array();
-        }
-        groups += 1;
-        reply.array(2);
-        reply.count(rank);
-        reply.array(elements.len() as u64);
-        elements.iter().for_each(|element| reply.bulk(board.name_of(element)));
-        Ok(())
-    })?;
-    if groups == 0 {
-        reply.array(0);
-    } else {
-        reply.end_array(groups);
-    }
-    Ok(())
+fn json_names<'n>(shown: &Shown, names: impl Iterator<Item = &'n [u8]>, json: &mut Vec<u8>) {
+    let mut list = JsonList::begin(json);
+    names.for_each(|name| shown.json_name(name, list.next()));
+    list.end();
 }

@@ -1,41 +1,78 @@
-//! Rows of a board by position, around a member, by score.
+//! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND` and `RANK.BYSCORE`.
 
 use super::args::{bound, count, integer, key, position, required};
-use super::options::{ReadOptions, Takes};
-use super::rows::{json_integer, json_rows, resp_rows, rows};
-use super::{open, ServerBoard};
+use super::options::{row_options, ReadOptions, Takes, ROWS_COST};
+use super::rows::{json_integer, Shown};
+use super::ServerBoard;
+use crate::board::Row;
+use crate::command;
+use crate::config::check_rows;
+use crate::docs::Doc;
 use crate::error::Result;
-use crate::server::{Access, Arg, Call, Reply, Text};
+use crate::server::{Arg, Call, Hash, Text};
 
-/// Opens a board to be read as the options want it.
-pub(super) fn open_read<'a>(call: &Call<'a>, key: Text<'a>, options: &ReadOptions) -> Result<ServerBoard<'a>> {
-    let mut board = open(call, key, Access::Read)?;
-    options.apply(&mut board)?;
-    if options.data {
-        board.has_attributes()?;
-    }
-    Ok(board)
+command! { TOPN = topn;
+    Doc::read("rank.topn", concat!("key n ", row_options!()), "Returns the best n rows.", ROWS_COST)
 }
 
-pub fn topn(call: &Call) -> Result<()> {
+command! { RANGE = range;
+    Doc::read("rank.range", concat!("key start stop ", row_options!()),
+    "Returns rows by position, from 1. Negative positions count from the end.", ROWS_COST)
+}
+
+command! { PAGE = page;
+    Doc::read("rank.page", concat!("key page size ", row_options!()),
+    "Returns one page of rows, with the number of pages and members.", ROWS_COST)
+}
+
+command! { AROUND = around;
+    Doc::read("rank.around", concat!("key member distance [FILL] ", row_options!()),
+    "Returns the rows around a member.", ROWS_COST)
+}
+
+command! { BYSCORE = byscore;
+    Doc::read("rank.byscore", concat!("key min max [LIMIT offset count] ", row_options!()),
+    "Returns the rows whose first field is within bounds.", ROWS_COST)
+}
+
+/// The rows at some positions; an error if they are more than a reply may hold.
+fn rows_at<'c>(board: &ServerBoard<'c>, first: u64, count: u64, options: &ReadOptions) -> Result<Vec<Row<Text<'c>>>> {
+    check_rows(board.rows_from(first, count)?)?;
+    board.rows(first, count, options.kind(board))
+}
+
+fn reply_rows<'c>(
+    call: &'c Call<'c>,
+    board: &ServerBoard<'c>,
+    hash: Option<&Hash<'c>>,
+    (first, count): (u64, u64),
+    options: &ReadOptions,
+) -> Result<()> {
+    let rows = rows_at(board, first, count, options)?;
+    Shown { schema: board.schema(), hash, json: options.json }.rows(&rows, &call.reply());
+    Ok(())
+}
+
+fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let n = count(required(&mut args)?, "n", 0)?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let board = open_read(call, key, &options)?;
-    rows(&board, 0, n, &options, &Reply::new(call.ctx))
+    let (board, hash) = options.open(call, key)?;
+    reply_rows(call, &board, hash.as_ref(), (0, n), &options)
 }
 
-pub fn range(call: &Call) -> Result<()> {
+fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let start = position(required(&mut args)?, "start")?;
     let stop = position(required(&mut args)?, "stop")?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let board = open_read(call, key, &options)?;
-    let first = from_either_end(start, board.members()).saturating_sub(1);
-    let end = from_either_end(stop, board.members());
-    rows(&board, first, end.saturating_sub(first), &options, &Reply::new(call.ctx))
+    let (board, hash) = options.open(call, key)?;
+    let members = board.members()?;
+    let first = from_either_end(start, members).saturating_sub(1);
+    let end = from_either_end(stop, members);
+    reply_rows(call, &board, hash.as_ref(), (first, end.saturating_sub(first)), &options)
 }
 
 /// A position from 1 on; 0 for one that lies before the first.
@@ -46,19 +83,19 @@ fn from_either_end(position: i64, members: u64) -> u64 {
     (members + 1).saturating_sub(position.unsigned_abs())
 }
 
-pub fn page(call: &Call) -> Result<()> {
+fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let page = integer(required(&mut args)?, "page")?;
     let size = count(required(&mut args)?, "size", 1)?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let board = open_read(call, key, &options)?;
-    let reply = Reply::new(call.ctx);
-
-    let members = board.members();
+    let (board, hash) = options.open(call, key)?;
+    let members = board.members()?;
     let pages = members.div_ceil(size).max(1);
     let page = u64::try_from(page).unwrap_or(0).clamp(1, pages);
-    let first = (page - 1) * size;
+    let rows = rows_at(&board, (page - 1) * size, size, &options)?;
+    let shown = Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json };
+    let reply = call.reply();
     if options.json {
         let mut json = Vec::new();
         for (name, value) in [("{\"page\":", page), (",\"pages\":", pages), (",\"members\":", members)] {
@@ -66,52 +103,52 @@ pub fn page(call: &Call) -> Result<()> {
             json_integer(value, &mut json);
         }
         json.extend_from_slice(b",\"rows\":");
-        json_rows(&board, first, size, &options, &mut json)?;
+        shown.json_rows(&rows, &mut json);
         json.push(b'}');
         reply.bulk(&json);
         return Ok(());
     }
-    resp_rows(&board, first, size, &options, &reply, || {
-        reply.array(4);
-        [page, pages, members].iter().for_each(|number| reply.count(*number));
-    })
+    reply.array(4);
+    [page, pages, members].iter().for_each(|number| reply.count(*number));
+    shown.rows(&rows, &reply);
+    Ok(())
 }
 
-pub fn around(call: &Call) -> Result<()> {
+fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
     let distance = count(required(&mut args)?, "distance", 0)?;
     let options = ReadOptions::parse(args, Takes::ROWS_FILL)?;
-    let board = open_read(call, key, &options)?;
-    let reply = Reply::new(call.ctx);
+    let (board, hash) = options.open(call, key)?;
+    let members = board.members()?;
     let position = match board.find(&member)? {
         Some(found) => board.position(&found.element)?,
         None => None,
     };
     let Some(position) = position else {
-        reply.null();
+        call.reply().null();
         return Ok(());
     };
     let width = distance.saturating_mul(2).saturating_add(1);
     let mut first = position.saturating_sub(distance);
-    let mut end = position.saturating_add(distance).saturating_add(1).min(board.members());
+    let mut end = position.saturating_add(distance).saturating_add(1).min(members);
     if options.fill {
-        first = first.min(board.members().saturating_sub(width));
+        first = first.min(members.saturating_sub(width));
         end = first.saturating_add(width);
     }
-    rows(&board, first, end - first, &options, &reply)
+    reply_rows(call, &board, hash.as_ref(), (first, end - first), &options)
 }
 
-pub fn byscore(call: &Call) -> Result<()> {
+fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let min = bound(required(&mut args)?, "min")?;
     let max = bound(required(&mut args)?, "max")?;
     let options = ReadOptions::parse(args, Takes::ROWS_LIMIT)?;
-    let board = open_read(call, key, &options)?;
+    let (board, hash) = options.open(call, key)?;
     let (first, end) = board.first_field_positions(min, max)?;
     let first = first.saturating_add(options.limit.offset);
     let count = end.saturating_sub(first).min(options.limit.count);
-    rows(&board, first, count, &options, &Reply::new(call.ctx))
+    reply_rows(call, &board, hash.as_ref(), (first, count), &options)
 }

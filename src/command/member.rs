@@ -1,74 +1,82 @@
-//! Reads about one member, or some of them.
+//! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
 use super::args::{count, key, nothing_more, required};
-use super::lists::open_read;
-use super::options::{ReadOptions, Takes};
-use super::rows::{json_integer, json_member, resp_member, row, JsonList};
-use super::{open, ServerBoard};
-use crate::board::{Found, Kind, Row, Tuple};
+use super::options::{row_options, ReadOptions, Takes, RANK_COST};
+use super::rows::{JsonList, Shown};
+use super::{open_to_read, ServerBoard};
+use crate::board::{Found, Kind, Row};
+use crate::command;
 use crate::config::check_rows;
+use crate::docs::Doc;
 use crate::error::{Error, Result};
-use crate::server::{Access, Arg, Call, Reply, Text};
+use crate::server::{Arg, Call, Text};
 
-pub fn get(call: &Call) -> Result<()> {
+command! { GET = get;
+    Doc::read("rank.get", concat!("key member ", row_options!()),
+    "Returns the row of a member: rank, name, scores.", RANK_COST).fast()
+}
+
+command! { SCORE = score;
+    Doc::read("rank.score", "key member", "Returns the scores of a member.",
+    "O(1), or O(log(N)) on spilled boards.").fast()
+}
+
+command! { PERCENTILE = percentile;
+    Doc::read("rank.percentile", "key member", "Returns the percentage of members that are worse than a member.",
+    "O(log(N))").fast()
+}
+
+command! { AMONG = among;
+    Doc::read("rank.among", concat!("key nummembers member [member ...] ", row_options!()),
+    "Ranks some members among each other, and on the board.",
+    "O(M*log(N)) for M members; with DENSE O(D*log(N)) more for D better scores.")
+}
+
+fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let board = open_read(call, key, &options)?;
-    let reply = Reply::new(call.ctx);
+    let (board, hash) = options.open(call, key)?;
     let Some(found) = board.find(&member)? else {
-        reply.null();
+        call.reply().null();
         return Ok(());
     };
-    let rank = board.rank(&found, options.kind(&board))?;
-    row(&board, &Row { rank, member: member.bytes(), values: &found.decoded.values }, &options, &reply)
+    let row = board.row(found, options.kind(&board))?;
+    Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json }.row(&row, &call.reply());
+    Ok(())
 }
 
-pub fn score(call: &Call) -> Result<()> {
-    about_member(call, |_, found, reply| {
-        reply.scores(&found.decoded.values);
-        Ok(())
-    })
-}
-
-pub fn percentile(call: &Call) -> Result<()> {
-    about_member(call, |board, found, reply| {
-        let worse = board.worse(&found.decoded.values)?;
-        reply.float(100.0 * worse as f64 / board.members() as f64);
-        Ok(())
-    })
-}
-
-/// A read that takes a key and a member and no options; null for a stranger.
-fn about_member<'a>(
-    call: &Call<'a>,
-    tell: impl Fn(&ServerBoard<'a>, &Found<Text<'a>>, &Reply) -> Result<()>,
-) -> Result<()> {
+/// A board and one of its members, for a read that takes nothing else; `None` for a stranger.
+fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, Found<Text<'c>>)>> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
     nothing_more(&args)?;
-    let board = open(call, key, Access::Read)?;
-    let reply = Reply::new(call.ctx);
-    match board.find(&member)? {
-        Some(found) => tell(&board, &found, &reply),
-        None => {
-            reply.null();
-            Ok(())
-        }
+    let board = open_to_read(call, key)?;
+    let found = board.find(&member)?;
+    Ok(found.map(|found| (board, found)))
+}
+
+fn score<'c>(call: &'c Call<'c>) -> Result<()> {
+    match board_and_member(call)? {
+        Some((_, found)) => call.reply().scores(&found.decoded.values),
+        None => call.reply().null(),
     }
+    Ok(())
 }
 
-/// A member of the group, with its rank on the board and its place in the group.
-struct Peer<'a> {
-    member: Text<'a>,
-    found: Found<Text<'a>>,
-    rank: u64,
-    place: u64,
+fn percentile<'c>(call: &'c Call<'c>) -> Result<()> {
+    let Some((board, found)) = board_and_member(call)? else {
+        call.reply().null();
+        return Ok(());
+    };
+    let (worse, members) = (board.worse(&found.decoded.values)?, board.members()?);
+    call.reply().float(100.0 * worse as f64 / members as f64);
+    Ok(())
 }
 
-pub fn among(call: &Call) -> Result<()> {
+fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let named = count(required(&mut args)?, "nummembers", 1)?;
@@ -77,69 +85,58 @@ pub fn among(call: &Call) -> Result<()> {
     }
     let names = args.take_first(named as usize);
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let board = open_read(call, key, &options)?;
+    let (board, hash) = options.open(call, key)?;
 
-    let kind = options.kind(&board);
     let mut peers = Vec::new();
     for name in names {
-        let member = name.text();
-        if let Some(found) = board.find(&member)? {
-            peers.push(Peer { member, found, rank: 0, place: 0 });
-        }
+        peers.extend(board.find(&name.text())?);
     }
-    peers.sort_by(|a, b| board.compare(&a.found, &b.found));
-    peers.dedup_by(|a, b| a.member.bytes() == b.member.bytes());
+    peers.sort_by(|a, b| board.compare(a, b));
+    peers.dedup_by(|a, b| a.element.bytes() == b.element.bytes());
     check_rows(peers.len() as u64)?;
-    rank_peers(&board, kind, &mut peers)?;
-    reply_peers(&board, &peers, &options, &Reply::new(call.ctx))
-}
+    let rows = rank_peers(&board, options.kind(&board), peers)?;
 
-/// The same counting as on the board, for a few members in its order.
-fn rank_peers<'a>(board: &ServerBoard<'a>, kind: Kind, peers: &mut [Peer<'a>]) -> Result<()> {
-    let mut groups = 0;
-    let mut last: Option<(u64, u64, Tuple)> = None;
-    for (i, peer) in peers.iter_mut().enumerate() {
-        let values = &peer.found.decoded.values;
-        let equal = last.as_ref().filter(|(.., tuple)| tuple == values);
-        groups += u64::from(equal.is_none());
-        (peer.rank, peer.place) = match (equal, kind) {
-            (Some((rank, place, _)), Kind::Competition | Kind::Dense) => (*rank, *place),
-            (_, Kind::Dense) => (board.rank(&peer.found, kind)?, groups),
-            _ => (board.rank(&peer.found, kind)?, i as u64 + 1),
-        };
-        last = Some((peer.rank, peer.place, values.clone()));
-    }
-    Ok(())
-}
-
-fn reply_peers(board: &ServerBoard, peers: &[Peer], options: &ReadOptions, reply: &Reply) -> Result<()> {
+    let shown = Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json };
+    let reply = call.reply();
     if options.json {
         let mut json = Vec::new();
         let mut list = JsonList::begin(&mut json);
-        for peer in peers {
-            let json = list.next();
-            json.extend_from_slice(b"{\"place\":");
-            json_integer(peer.place, json);
-            json.push(b',');
-            json_member(board, &peer.row(), options, json)?;
-        }
+        rows.iter().for_each(|(place, row)| shown.json_row(Some(*place), row, list.next()));
         list.end();
         reply.bulk(&json);
         return Ok(());
     }
-    reply.array(peers.len() as u64);
-    for peer in peers {
-        let row = peer.row();
-        reply.array(3 + row.values.len() as u64 + u64::from(options.data));
-        reply.count(peer.place);
-        reply.count(peer.rank);
-        resp_member(board, &row, options, reply)?;
-    }
+    reply.array(rows.len() as u64);
+    rows.iter().for_each(|(place, row)| shown.resp_row(Some(*place), row, &reply));
     Ok(())
 }
 
-impl Peer<'_> {
-    fn row(&self) -> Row<'_> {
-        Row { rank: self.rank, member: self.member.bytes(), values: &self.found.decoded.values }
+/// The row of each member with its place in the group, which is counted as on the board. They come best first.
+fn rank_peers<'c>(
+    board: &ServerBoard<'c>,
+    kind: Kind,
+    peers: Vec<Found<Text<'c>>>,
+) -> Result<Vec<(u64, Row<Text<'c>>)>> {
+    let mut rows: Vec<(u64, Row<Text<'c>>)> = Vec::with_capacity(peers.len());
+    let mut groups = 0;
+    for peer in peers {
+        let position = rows.len() as u64 + 1;
+        let last = rows.last().map(|(place, row)| (*place, row.rank, &row.values));
+        let (place, rank) = match (last, kind) {
+            (Some((place, rank, values)), Kind::Competition | Kind::Dense) if *values == peer.decoded.values => {
+                (place, rank)
+            }
+            (Some((_, rank, values)), Kind::Dense) => {
+                groups += 1;
+                (groups, rank + board.better_groups(&peer.decoded.values, Some(values))?)
+            }
+            (None, Kind::Dense) => {
+                groups = 1;
+                (1, board.rank(&peer, kind)?)
+            }
+            _ => (position, board.rank(&peer, kind)?),
+        };
+        rows.push((place, board.row_ranked(peer, rank)));
     }
+    Ok(rows)
 }

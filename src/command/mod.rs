@@ -1,35 +1,78 @@
-//! The commands: parse all arguments, act, reply.
+//! The commands: parse all arguments, act, reply. Each stands beside its documentation.
 
-mod adopt;
+mod add;
 mod args;
 mod attributes;
 mod board;
+mod create;
 mod groups;
+mod incr;
 mod lists;
 mod member;
 mod options;
 mod rate;
+mod remove;
 mod rows;
-mod score;
+mod scores;
 mod verify;
-mod write;
 
-pub use attributes::{deldata, getdata, setdata};
-pub use board::{alter, clear, create, info, rotate};
-pub use groups::{query, stats};
-pub use lists::{around, byscore, page, range, topn};
-pub use member::{among, get, percentile, score};
-pub use rate::{check, peek, reset};
-pub use score::{count, forscore, scoreat};
-pub use verify::verify;
-pub use write::{add, incr, multiset, rem, trim};
+pub use add::{ADD, MULTISET};
+pub use attributes::{DELDATA, GETDATA, PUTDATA, SETDATA};
+pub use board::{CLEAR, INFO, ROTATE};
+pub use create::{ALTER, CREATE};
+pub use groups::{QUERY, STATS};
+pub use incr::INCR;
+pub use lists::{AROUND, BYSCORE, PAGE, RANGE, TOPN};
+pub use member::{AMONG, GET, PERCENTILE, SCORE};
+pub use rate::{CHECK, PEEK, RESET};
+pub use remove::{REM, TRIM};
+pub use scores::{COUNT, FORSCORE, SCOREAT};
+pub use verify::VERIFY;
 
-use crate::board::Board;
-use crate::error::Result;
-use crate::server::{Access, Call, Text, ZSet};
+use crate::board::{Board, Schema};
+use crate::config;
+use crate::error::{Error, Result};
+use crate::server::{Access, Call, Hash, Text, ZSet};
 
-type ServerBoard<'a> = Board<ZSet<'a>>;
+type ServerBoard<'c> = Board<ZSet<'c>>;
 
-fn open<'a>(call: &Call<'a>, key: Text<'a>, access: Access) -> Result<ServerBoard<'a>> {
-    Board::open(ZSet::open(call.ctx, key, access)?)
+fn open_to_read<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c>> {
+    let board = Board::open(ZSet::open(call, key, Access::Read)?)?;
+    board.set_max_hops(config::max_hops());
+    Ok(board)
+}
+
+#[inline]
+fn open_to_write<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c>> {
+    Board::open(ZSet::open(call, key, Access::Write)?)
+}
+
+/// The hash of the board's attributes; an error if it has none.
+fn open_hash<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, access: Access) -> Result<Hash<'c>> {
+    let data = board.schema().rules.data.as_ref().ok_or(Error::NoData)?;
+    Hash::open(call, board.store.name(), &data.hash, access)
+}
+
+/// The hash that belongs to the board alone, which is opened before members leave; their records leave with them.
+#[inline(always)]
+fn open_owned_hash<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
+    if !owns_hash(board.schema(), board.store.name()) {
+        return Ok(None);
+    }
+    board.note_leavers();
+    open_hash(call, board, Access::Write).map(Some)
+}
+
+#[inline]
+fn owns_hash(schema: &Schema, key: &Text) -> bool {
+    let owner = schema.rules.data.as_ref().and_then(|data| data.owner.as_deref());
+    owner.is_some_and(|owner| owner == key.bytes())
+}
+
+/// Takes the members that left out of the board's own hash.
+#[inline(always)]
+fn forget_left(board: &mut ServerBoard, owned: Option<Hash>) {
+    if let Some(mut hash) = owned {
+        board.take_left().iter().for_each(|member| hash.remove(member.bytes()));
+    }
 }

@@ -1,9 +1,21 @@
 //! The options of every read.
 
 use super::args::{count, integer, once, one_of, value_of};
+use super::{open_hash, open_to_read, ServerBoard};
 use crate::board::{Board, Kind, Order, Store};
 use crate::error::{Error, Result, Shown};
-use crate::server::Args;
+use crate::server::{Access, Args, Call, Hash, Text};
+
+/// The syntax of what every read of rows takes.
+macro_rules! row_options {
+    () => {
+        "[COMPETITION|DENSE|ORDINAL] [WITHDATA] [ASC|DESC] [JSON]"
+    };
+}
+pub(super) use row_options;
+
+pub(super) const RANK_COST: &str = "O(log(N)); with DENSE O(D*log(N)) for D better scores.";
+pub(super) const ROWS_COST: &str = "O(log(N)+M) with M rows returned; with DENSE O(D*log(N)) more for D better scores.";
 
 /// Options that only some reads take.
 #[derive(Clone, Copy, Default)]
@@ -17,9 +29,9 @@ impl Takes {
     pub const ROWS: Takes = Takes { data: true, limit: false, fill: false };
     pub const ROWS_LIMIT: Takes = Takes { data: true, limit: true, fill: false };
     pub const ROWS_FILL: Takes = Takes { data: true, limit: false, fill: true };
-    pub const GROUPS: Takes = Takes { data: false, limit: true, fill: false };
 }
 
+/// `LIMIT`, everything unless a client says otherwise.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub offset: u64,
@@ -32,6 +44,7 @@ impl Default for Limit {
     }
 }
 
+/// What a client said about a read.
 pub struct ReadOptions {
     kind: Option<Kind>,
     order: Option<Order>,
@@ -42,6 +55,7 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
+    /// Reads what follows the required arguments.
     pub fn parse(mut args: Args, takes: Takes) -> Result<ReadOptions> {
         let (mut kind, mut order) = (None, None);
         let (mut json, mut data, mut fill, mut limit) = (None, None, None, None);
@@ -75,10 +89,17 @@ impl ReadOptions {
         })
     }
 
-    pub fn apply<S: Store>(&self, board: &mut Board<S>) -> Result<()> {
-        self.order.map_or(Ok(()), |order| board.read_from(order))
+    /// Opens a board to be read as the options want it, and the hash of its attributes if they want that.
+    pub fn open<'c>(&self, call: &'c Call<'c>, key: Text<'c>) -> Result<(ServerBoard<'c>, Option<Hash<'c>>)> {
+        let mut board = open_to_read(call, key)?;
+        self.order.map_or(Ok(()), |order| board.read_from(order))?;
+        // A missing board reads as an empty one, whatever it would have.
+        let wants_hash = self.data && board.store.exists();
+        let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
+        Ok((board, hash))
     }
 
+    /// The kind of rank to show.
     pub fn kind<S: Store>(&self, board: &Board<S>) -> Kind {
         self.kind.unwrap_or_else(|| board.default_kind())
     }

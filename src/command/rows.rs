@@ -2,144 +2,145 @@
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 
-use super::options::ReadOptions;
-use super::ServerBoard;
-use crate::board::{parse_object, Row, Value};
-use crate::config::check_rows;
-use crate::error::Result;
+use crate::board::{parse_object, Attributes, Row, Schema, Value};
 use crate::number::FloatText;
-use crate::server::{Reply, Text};
+use crate::server::{Hash, Reply, Text};
 
-/// The members at some positions, as the options want them.
-pub fn rows(board: &ServerBoard, first: u64, count: u64, options: &ReadOptions, reply: &Reply) -> Result<()> {
-    if options.json {
-        let mut json = Vec::new();
-        json_rows(board, first, count, options, &mut json)?;
-        reply.bulk(&json);
-        return Ok(());
-    }
-    resp_rows(board, first, count, options, reply, || ())
+/// What a row needs beside itself: the names of the fields, and attributes if they are wanted.
+pub struct Shown<'r, 'c> {
+    pub schema: &'r Schema,
+    pub hash: Option<&'r Hash<'c>>,
+    pub json: bool,
 }
 
-/// `begin` replies what comes before the rows, once nothing can go wrong any more: an error inside a reply would be
-/// taken for one of its elements.
-pub fn resp_rows(
-    board: &ServerBoard,
-    first: u64,
-    count: u64,
-    options: &ReadOptions,
-    reply: &Reply,
-    begin: impl Fn(),
-) -> Result<()> {
-    let found = board.rows_from(first, count);
-    check_rows(found)?;
-    board.check_rows_decode(first, count)?;
-    let mut started = false;
-    board.rows(first, count, options.kind(board), &mut |row| {
-        if !started {
-            // Not earlier: by now nothing can go wrong any more.
-            begin();
-            reply.array(found);
-            started = true;
+impl Shown<'_, '_> {
+    /// One row.
+    pub fn row(&self, row: &Row<Text>, reply: &Reply) {
+        if self.json {
+            let mut json = Vec::new();
+            self.json_row(None, row, &mut json);
+            reply.bulk(&json);
+        } else {
+            self.resp_row(None, row, reply);
         }
-        resp_row(board, &row, options, reply)
-    })?;
-    if !started {
-        begin();
-        reply.array(0);
     }
-    Ok(())
-}
 
-pub fn json_rows(board: &ServerBoard, first: u64, count: u64, options: &ReadOptions, json: &mut Vec<u8>) -> Result<()> {
-    check_rows(board.rows_from(first, count))?;
-    let mut list = JsonList::begin(json);
-    board.rows(first, count, options.kind(board), &mut |row| json_row(board, &row, options, list.next()))?;
-    list.end();
-    Ok(())
-}
-
-pub fn row(board: &ServerBoard, row: &Row, options: &ReadOptions, reply: &Reply) -> Result<()> {
-    if options.json {
-        let mut json = Vec::new();
-        json_row(board, row, options, &mut json)?;
-        reply.bulk(&json);
-        return Ok(());
+    /// Rows as a list.
+    pub fn rows(&self, rows: &[Row<Text>], reply: &Reply) {
+        if self.json {
+            let mut json = Vec::new();
+            self.json_rows(rows, &mut json);
+            return reply.bulk(&json);
+        }
+        reply.array(rows.len() as u64);
+        rows.iter().for_each(|row| self.resp_row(None, row, reply));
     }
-    resp_row(board, row, options, reply)
-}
 
-fn resp_row(board: &ServerBoard, row: &Row, options: &ReadOptions, reply: &Reply) -> Result<()> {
-    reply.array(2 + row.values.len() as u64 + u64::from(options.data));
-    reply.count(row.rank);
-    resp_member(board, row, options, reply)
-}
-
-/// The part of a row behind its rank.
-pub fn resp_member(board: &ServerBoard, row: &Row, options: &ReadOptions, reply: &Reply) -> Result<()> {
-    reply.bulk(row.member);
-    row.values.iter().for_each(|value| reply.value(*value));
-    if options.data {
-        resp_data(board.attributes(row.member)?, reply);
+    /// Rows as a list inside a JSON text.
+    pub fn json_rows(&self, rows: &[Row<Text>], json: &mut Vec<u8>) {
+        let mut list = JsonList::begin(json);
+        rows.iter().for_each(|row| self.json_row(None, row, list.next()));
+        list.end();
     }
-    Ok(())
+
+    /// `[place,] rank, member, score … [, attributes]`
+    pub fn resp_row(&self, place: Option<u64>, row: &Row<Text>, reply: &Reply) {
+        let more = u64::from(place.is_some()) + u64::from(self.hash.is_some());
+        reply.array(2 + row.values.len() as u64 + more);
+        place.into_iter().for_each(|place| reply.count(place));
+        reply.count(row.rank);
+        reply.bulk(row.member());
+        row.values.iter().for_each(|value| reply.value(*value));
+        if let Some(hash) = self.hash {
+            resp_record(hash.get(row.member()), reply);
+        }
+    }
+
+    /// `{"place":…,"rank":…,"member":…,"score":…,"data":…}`
+    pub fn json_row(&self, place: Option<u64>, row: &Row<Text>, json: &mut Vec<u8>) {
+        json.push(b'{');
+        if let Some(place) = place {
+            json.extend_from_slice(b"\"place\":");
+            json_integer(place, json);
+            json.push(b',');
+        }
+        json.extend_from_slice(b"\"rank\":");
+        json_integer(row.rank, json);
+        json.extend_from_slice(b",\"member\":");
+        json_name(row.member(), json);
+        match row.values.as_slice() {
+            [value] => {
+                json.extend_from_slice(b",\"score\":");
+                json_value(*value, json);
+            }
+            values => {
+                json.extend_from_slice(b",\"scores\":{");
+                for (i, (field, value)) in self.schema.fields().iter().zip(values).enumerate() {
+                    if i > 0 {
+                        json.push(b',');
+                    }
+                    json_name(field.name.as_bytes(), json);
+                    json.push(b':');
+                    json_value(*value, json);
+                }
+                json.push(b'}');
+            }
+        }
+        if let Some(hash) = self.hash {
+            json.extend_from_slice(b",\"data\":");
+            json_record(hash.get(row.member()), json);
+        }
+        json.push(b'}');
+    }
+
+    /// A name inside a group: `member`, or with attributes `[member, attributes]`.
+    pub fn resp_name(&self, name: &[u8], reply: &Reply) {
+        if let Some(hash) = self.hash {
+            reply.array(2);
+            reply.bulk(name);
+            return resp_record(hash.get(name), reply);
+        }
+        reply.bulk(name);
+    }
+
+    /// The same in JSON, where attributes make it `{"member":…,"data":…}`.
+    pub fn json_name(&self, name: &[u8], json: &mut Vec<u8>) {
+        let Some(hash) = self.hash else { return json_name(name, json) };
+        json.extend_from_slice(b"{\"member\":");
+        json_name(name, json);
+        json.extend_from_slice(b",\"data\":");
+        json_record(hash.get(name), json);
+        json.push(b'}');
+    }
 }
 
-fn resp_data(data: Option<Text>, reply: &Reply) {
-    match data.and_then(|text| parse_object(text.bytes())) {
-        Some(map) => resp_object(&map, reply),
+/// What the hash holds for a member: a map, a string if it is no JSON object, or null.
+fn resp_record(record: Option<Text>, reply: &Reply) {
+    match record.as_ref().map(|text| (text.bytes(), parse_object(text.bytes()))) {
+        Some((_, Some(attributes))) => resp_object(&attributes, reply),
+        Some((text, None)) => reply.bulk(text),
         None => reply.null(),
     }
 }
 
+fn json_record(record: Option<Text>, json: &mut Vec<u8>) {
+    match record.as_ref().map(Text::bytes) {
+        Some(text) if parse_object(text).is_some() => json.extend_from_slice(text),
+        Some(text) => json_name(text, json),
+        None => json.extend_from_slice(b"null"),
+    }
+}
+
 /// Attributes as a map.
-pub fn resp_object(map: &serde_json::Map<String, serde_json::Value>, reply: &Reply) {
-    reply.map(map.len());
-    for (name, value) in map {
+pub fn resp_object(attributes: &Attributes, reply: &Reply) {
+    reply.map(attributes.len());
+    for (name, value) in attributes {
         reply.bulk(name.as_bytes());
         reply.json_value(value);
     }
 }
 
-fn json_row(board: &ServerBoard, row: &Row, options: &ReadOptions, json: &mut Vec<u8>) -> Result<()> {
-    json.push(b'{');
-    json_member(board, row, options, json)
-}
-
-/// The row behind its opening brace, which may be followed by other names first.
-pub fn json_member(board: &ServerBoard, row: &Row, options: &ReadOptions, json: &mut Vec<u8>) -> Result<()> {
-    json.extend_from_slice(b"\"rank\":");
-    json_integer(row.rank, json);
-    json.extend_from_slice(b",\"member\":");
-    json_name(row.member, json);
-    match row.values {
-        [value] => {
-            json.extend_from_slice(b",\"score\":");
-            json_value(*value, json);
-        }
-        values => {
-            json.extend_from_slice(b",\"scores\":{");
-            for (i, (field, value)) in board.schema().fields().iter().zip(values).enumerate() {
-                if i > 0 {
-                    json.push(b',');
-                }
-                json_name(field.name.as_bytes(), json);
-                json.push(b':');
-                json_value(*value, json);
-            }
-            json.push(b'}');
-        }
-    }
-    if options.data {
-        json.extend_from_slice(b",\"data\":");
-        let data = board.attributes(row.member)?;
-        let object = data.as_ref().filter(|text| parse_object(text.bytes()).is_some());
-        json.extend_from_slice(object.map_or(b"null", |text| text.bytes()));
-    }
-    json.push(b'}');
-    Ok(())
-}
-
+/// A whole number.
 pub fn json_integer(value: u64, json: &mut Vec<u8>) {
     json.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }

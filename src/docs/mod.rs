@@ -1,34 +1,39 @@
 //! What `COMMAND DOCS`, `COMMAND INFO` and redis-cli's hints know of each command.
 
-mod attributes;
-mod board;
-mod rate;
-mod read;
 mod syntax;
-mod write;
 
-pub use attributes::*;
-pub use board::*;
-pub use rate::*;
-pub use read::*;
 pub use syntax::{Arg, ArgType};
-pub use write::*;
 
 /// One command, as data.
 pub struct Doc {
+    /// In lower case.
     pub name: &'static str,
     /// The arguments in the notation of `syntax`; arity and `COMMAND DOCS` follow from it.
     pub syntax: &'static str,
+    /// What it does, in a sentence.
     pub summary: &'static str,
+    /// What it costs.
     pub complexity: &'static str,
+    /// The version that had it first.
     pub since: &'static str,
-    /// Flags as `RM_CreateCommand` takes them.
-    pub flags: &'static str,
-    /// Categories for ACLs, where the server lets modules set them.
-    pub categories: &'static str,
+    effect: Effect,
+    is_fast: bool,
+    /// The handler tells where keys are: 7.0 takes the keys of a cluster's commands from positions, not from specs.
+    tells_keys: bool,
+    /// The keys among its arguments.
     pub keys: &'static [KeySpec],
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Reads,
+    /// May need more memory.
+    Grows,
+    /// Never needs more memory.
+    Shrinks,
+}
+
+/// What happens to a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum KeyUse {
     /// Returns something of the value.
@@ -45,17 +50,119 @@ pub enum KeyUse {
 
 /// Where a key stands among the arguments, and what happens to it.
 pub struct KeySpec {
+    /// Where it stands.
     pub at: KeyAt,
+    /// What happens to it.
     pub usage: KeyUse,
 }
 
+/// Where a key stands.
 pub enum KeyAt {
+    /// At this index.
     Index(i32),
-    /// Behind this word.
-    Keyword(&'static str),
+    /// Behind this word, which stands at this index or later.
+    Keyword(&'static str, i32),
+}
+
+impl KeySpec {
+    /// The key at an index.
+    pub const fn at(index: i32, usage: KeyUse) -> KeySpec {
+        KeySpec { at: KeyAt::Index(index), usage }
+    }
+
+    /// The key behind a word, which stands at this index or later.
+    pub const fn behind(word: &'static str, from: i32, usage: KeyUse) -> KeySpec {
+        KeySpec { at: KeyAt::Keyword(word, from), usage }
+    }
 }
 
 impl Doc {
+    const fn new(
+        name: &'static str,
+        syntax: &'static str,
+        summary: &'static str,
+        complexity: &'static str,
+        effect: Effect,
+    ) -> Doc {
+        let keys = match effect {
+            Effect::Reads => const { &[KeySpec::at(1, KeyUse::Read)] },
+            Effect::Grows => const { &[KeySpec::at(1, KeyUse::Update)] },
+            Effect::Shrinks => const { &[KeySpec::at(1, KeyUse::Delete)] },
+        };
+        let (is_fast, tells_keys) = (false, false);
+        Doc { name, syntax, summary, complexity, since: "0.1.0", effect, is_fast, tells_keys, keys }
+    }
+
+    /// A command that reads its first argument.
+    pub const fn read(
+        name: &'static str,
+        syntax: &'static str,
+        summary: &'static str,
+        complexity: &'static str,
+    ) -> Doc {
+        Doc::new(name, syntax, summary, complexity, Effect::Reads)
+    }
+
+    /// A command that writes to its first argument.
+    pub const fn write(
+        name: &'static str,
+        syntax: &'static str,
+        summary: &'static str,
+        complexity: &'static str,
+    ) -> Doc {
+        Doc::new(name, syntax, summary, complexity, Effect::Grows)
+    }
+
+    /// A command that removes something from its first argument.
+    pub const fn remove(
+        name: &'static str,
+        syntax: &'static str,
+        summary: &'static str,
+        complexity: &'static str,
+    ) -> Doc {
+        Doc::new(name, syntax, summary, complexity, Effect::Shrinks)
+    }
+
+    /// O(log n) or better.
+    pub const fn fast(self) -> Doc {
+        Doc { is_fast: true, ..self }
+    }
+
+    /// The version that had it first.
+    pub const fn since(self, since: &'static str) -> Doc {
+        Doc { since, ..self }
+    }
+
+    /// Other keys, or another use of them.
+    pub const fn keys(self, keys: &'static [KeySpec]) -> Doc {
+        Doc { keys, ..self }
+    }
+
+    /// Keys behind words, whose places the handler tells.
+    pub const fn tells_keys(self) -> Doc {
+        Doc { tells_keys: true, ..self }
+    }
+
+    /// Flags as `RM_CreateCommand` takes them.
+    pub fn flags(&self) -> String {
+        let effect = match self.effect {
+            Effect::Reads => "readonly",
+            Effect::Grows => "write deny-oom",
+            Effect::Shrinks => "write",
+        };
+        let fast = if self.is_fast { " fast" } else { "" };
+        let keys = if self.tells_keys { " getkeys-api" } else { "" };
+        [effect, fast, keys].concat()
+    }
+
+    /// Categories for ACLs, where the server lets modules set them.
+    pub fn categories(&self) -> String {
+        let effect = if self.effect == Effect::Reads { "read" } else { "write" };
+        let types = if self.name.starts_with("rate.") { "sortedset hash" } else { "sortedset" };
+        format!("{effect} {types} {}", if self.is_fast { "fast" } else { "slow" })
+    }
+
+    /// The arguments as a tree.
     pub fn args(&self) -> Vec<Arg> {
         syntax::parse(self.syntax)
     }
@@ -65,8 +172,3 @@ impl Doc {
         syntax::arity(&self.args())
     }
 }
-
-const READS: &[KeySpec] = &[KeySpec { at: KeyAt::Index(1), usage: KeyUse::Read }];
-const UPDATES: &[KeySpec] = &[KeySpec { at: KeyAt::Index(1), usage: KeyUse::Update }];
-const POPS: &[KeySpec] = &[KeySpec { at: KeyAt::Index(1), usage: KeyUse::Pop }];
-const DELETES: &[KeySpec] = &[KeySpec { at: KeyAt::Index(1), usage: KeyUse::Delete }];

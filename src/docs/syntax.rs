@@ -3,6 +3,8 @@
 //! `word` an argument, `WORD` a token, `[…]` optional, `a|b` one of, `{…}` a block, `…  ...` once or more.
 //! A token takes the one argument that follows it inside its brackets: `[KEEP n]`.
 
+/// Named as in `RM_SetCommandInfo`.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgType {
     String,
@@ -15,6 +17,8 @@ pub enum ArgType {
     Block,
 }
 
+/// An argument, with fields named as in `RM_SetCommandInfo`.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arg {
     pub name: String,
@@ -25,6 +29,7 @@ pub struct Arg {
     pub children: Vec<Arg>,
 }
 
+/// The arguments that a line of syntax describes.
 pub fn parse(syntax: &str) -> Vec<Arg> {
     let spaced: String = syntax
         .chars()
@@ -128,7 +133,7 @@ fn leaf(word: &str) -> Arg {
     let is_token = word.chars().all(|c| c.is_ascii_uppercase());
     let kind = match word {
         _ if is_token => ArgType::PureToken,
-        "key" | "archive" | "other" => ArgType::Key,
+        "key" | "archive" | "other" | "hash" => ArgType::Key,
         "score" | "delta" | "percentile" => ArgType::Double,
         "ms" => ArgType::UnixTime,
         "n" | "lo" | "hi" | "offset" | "count" | "start" | "stop" | "page" | "size" | "distance" | "nummembers"

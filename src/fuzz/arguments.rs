@@ -3,7 +3,7 @@
 use super::check_error;
 use super::input::Input;
 use crate::error::Error;
-use crate::server::absent;
+use crate::server::tests::absent;
 use crate::COMMANDS;
 
 const WORDS: &[&str] = &[
@@ -59,7 +59,10 @@ const WORDS: &[&str] = &[
     "1ms",
     "a",
     "b",
-    "rank:data:{a}",
+    "DATA",
+    "OWNED",
+    "NODATA",
+    "{\"k\":1}",
 ];
 
 const NUMBERS: &[&str] = &[

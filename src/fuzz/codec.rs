@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::input::Input;
-use crate::board::fuzzing::{Naive, Place, Schema, Ties};
+use crate::board::tests::{Naive, Place, Schema, Ties};
 use crate::board::{Direction, Order};
 
 /// The order of places is that of the tuples, nothing of a tuple is lost, and whatever else stands in a sorted set is

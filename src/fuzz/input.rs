@@ -1,7 +1,7 @@
 //! Bytes of a fuzzer as values. What is missing at the end reads as zero, so that any bytes are an input.
 
-use crate::board::fuzzing::{Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit};
-use crate::board::{Order, Tuple, Update, Value};
+use crate::board::tests::{Data, Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit, Tuple};
+use crate::board::{Order, Update, Value};
 
 pub struct Input<'a> {
     rest: &'a [u8],
@@ -86,6 +86,7 @@ impl<'a> Input<'a> {
                 _ => Ties::ByTime(TieRule::Joined, self.pick(&units)),
             },
             keep: self.bool().then(|| 1 + u64::from(self.byte())),
+            data: (self.byte() == 1).then(|| Data { hash: self.bytes().to_vec(), owner: None }),
             update: self.pick(&[Update::Set, Update::Best]),
         }
     }

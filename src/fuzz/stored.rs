@@ -1,51 +1,21 @@
-//! Boards, companions and limiters in which somebody has been writing.
+//! Boards and limiters in which somebody has been writing.
 
 use super::check_error;
 use super::input::Input;
-use crate::board::fuzzing::{marker_bytes, Model, Schema, MARKER_START};
-use crate::board::{
-    Board, Companion, FieldBound, Kind, Leavers, Only, Part, Store, Update, Value, WriteRules, ID_ENTRY,
-};
+use crate::board::tests::{marker_bytes, Model, Schema, MARKER_START};
+use crate::board::{Alteration, Board, FieldBound, Kind, Only, Scores, Update, Value, Write};
 use crate::error::Result;
 use crate::rate::memory::{Limiter, MemoryHash, MemoryLog};
 use crate::rate::{Clock, Mode, Request};
 
-const ID: [u8; 16] = *b"0123456789abcdef";
-const OTHER_ID: [u8; 16] = *b"fedcba9876543210";
 const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
 
-/// Whatever lies under a board's, a companion's or a limiter's key: an answer or an error, and a repair that repairs.
+/// Whatever lies under a board's or a limiter's key: an answer or an error, and a repair that repairs.
 pub fn stored(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    match input.below(4) {
+    match input.below(3) {
         0 => limiter(&mut input),
-        1 => names(&mut input),
         _ => board(&mut input),
-    }
-}
-
-/// A companion's key leads back to its board, and lies in the board's slot.
-fn names(input: &mut Input) {
-    let board = input.bytes();
-    for part in Part::ALL {
-        if let Some(key) = part.key(board) {
-            assert_eq!(Part::board_of(&key), Some(board), "{}", key.escape_ascii());
-            assert_eq!(slot_name(&key), slot_name(board), "{}", key.escape_ascii());
-        }
-    }
-    let key = [b"rank:data:", input.bytes()].concat();
-    if let Some(board) = Part::board_of(&key) {
-        assert_eq!(Part::Data.key(board).as_deref(), Some(key.as_slice()));
-    }
-}
-
-/// The bytes of a key that its slot depends on.
-fn slot_name(key: &[u8]) -> &[u8] {
-    let Some(open) = key.iter().position(|byte| *byte == b'{') else { return key };
-    let inside = &key[open + 1..];
-    match inside.iter().position(|byte| *byte == b'}') {
-        Some(length) if length > 0 => &inside[..length],
-        _ => key,
     }
 }
 
@@ -55,9 +25,8 @@ fn board(input: &mut Input) {
     let mut model = Model::default();
     match input.below(8) {
         0 => {}
-        1 => model.insert(f64::NEG_INFINITY, &marker_bytes(ID, None)),
-        2 => model.insert(f64::NEG_INFINITY, &[MARKER_START, input.bytes()].concat()),
-        _ => model.insert(f64::NEG_INFINITY, &marker_bytes(ID, Some(&rules))),
+        1 => model.insert(f64::NEG_INFINITY, &[MARKER_START, input.bytes()].concat()),
+        _ => model.insert(f64::NEG_INFINITY, &marker_bytes(&rules)),
     }
     let mut names: Vec<Vec<u8>> = Vec::new();
     for _ in 0..input.below(12) {
@@ -67,28 +36,14 @@ fn board(input: &mut Input) {
         let element = if input.bool() { [place.spill.as_slice(), name].concat() } else { name.to_vec() };
         model.insert(score, &element);
         if input.bool() {
-            model.insert_entry(Part::Members, &[b":", name].concat(), &place.spill);
+            let length = (name.len() as u32).to_be_bytes();
+            let spill = place.spill.get(1..).unwrap_or_default();
+            model.insert(f64::NEG_INFINITY, &[&[1], &length[..], name, spill].concat());
         }
         names.push(name.to_vec());
     }
-    for _ in 0..input.below(6) {
-        let part = input.pick(&Part::ALL);
-        let name = match input.below(4) {
-            0 => input.bytes().to_vec(),
-            1 => names.first().cloned().unwrap_or_default(),
-            2 => [b":".as_slice(), names.last().map_or(b"", Vec::as_slice)].concat(),
-            _ => [b":", input.bytes()].concat(),
-        };
-        let bytes = input.pick(&[&b"{\"k\":\"v\"}"[..], b"{", b"[]", b"{\"k\":{\"a\":[1,null]}}"]);
-        model.insert_entry(part, &name, if input.bool() { bytes } else { input.bytes() });
-    }
-    for part in Part::ALL {
-        match input.below(4) {
-            0 => {}
-            1 => model.insert_entry(part, ID_ENTRY, input.bytes()),
-            2 => model.insert_entry(part, ID_ENTRY, &OTHER_ID),
-            _ => model.insert_entry(part, ID_ENTRY, &ID),
-        }
+    for _ in 0..input.below(4) {
+        model.insert(f64::NEG_INFINITY, input.bytes());
     }
     let mut steps = 0;
     while steps == 0 || (!input.is_empty() && steps < 16) {
@@ -112,20 +67,19 @@ fn step(model: Model, schema: &Schema, names: &[Vec<u8>], input: &mut Input) -> 
         0 => input.bytes().to_vec(),
         _ => names.get(input.below(12)).cloned().unwrap_or_default(),
     };
-    let done = match input.below(12) {
+    let done = match input.below(10) {
         0 | 1 => read(&mut board, &name, input),
         2 | 3 => write(&mut board, &name, input),
-        4 => board.remove(&name).map(drop),
-        5 => {
-            let n = u64::from(input.byte() % 8);
-            board.prepare_write([].iter()).and_then(|()| board.trim(n, Leavers::Named).map(drop))
-        }
+        4 => board.remove(&[name]).map(drop),
+        5 => board.trim(u64::from(input.byte() % 8), true).map(drop),
         6 => board.clear().map(drop),
         7 => board.verify(0, 1000, input.bool(), || false).map(drop),
-        8 => board.set_attributes(&name, &[("a", "b")], input.bool(), ID).map(drop),
-        9 => board.remove_attributes(&name, &[], ID).map(drop),
-        10 => board.create(schema.rules.clone(), input.bool(), ID).map(drop),
-        _ => board.alter(Some(input.bool().then_some(3)), Some(Update::Best)),
+        8 => board.create(schema.rules.clone(), input.bool(), b"b"),
+        _ => {
+            let keep = Some(input.bool().then_some(3));
+            let alteration = Alteration { keep, update: Some(Update::Best), data: None };
+            board.alter(alteration.apply(&board.schema().rules))
+        }
     };
     if let Err(error) = done {
         check_error(&error);
@@ -145,9 +99,8 @@ fn read(board: &mut Board<Model>, name: &Vec<u8>, input: &mut Input) -> Result<(
             }
         }
         if let Some(group) = group {
-            board.group_names(group, first, count, &mut |_| Ok(()))?;
+            board.group_names(group, first, count, 1)?;
         }
-        board.attribute_map(name)?;
     }
     let bound = |input: &mut Input| {
         let float = input.bool();
@@ -156,40 +109,50 @@ fn read(board: &mut Board<Model>, name: &Vec<u8>, input: &mut Input) -> Result<(
     };
     let (min, max) = (bound(input), bound(input));
     let (start, end) = board.first_field_positions(min, max)?;
-    assert!(start <= end && end <= board.members(), "{start} to {end} of {}", board.members());
-    board.rows(first, count, kind, &mut |_| Ok(()))?;
+    assert!(start <= end && end <= board.members()?, "{start} to {end}");
+    board.rows(first, count, kind)?;
     let start = board.skip_groups(0, first)?;
     let end = board.skip_groups(start, count)?;
-    board.groups(start, end, kind, |_, _| Ok(()))
+    board.groups(start, end, first, kind).map(drop)
 }
 
-fn write(board: &mut Board<Model>, name: &Vec<u8>, input: &mut Input) -> Result<()> {
+fn write(board: &mut Board<Model>, name: &[u8], input: &mut Input) -> Result<()> {
     let schema = board.schema().clone();
     let values = input.tuple(&schema);
-    let rules = WriteRules {
+    let write = Write {
+        scores: if input.byte() == 1 { Scores::Add } else { Scores::Set },
         only: input.pick(&[Only::Any, Only::New, Only::Existing]),
         update: input.pick(&[Update::Set, Update::Best]),
         keep: input.bool().then(|| 1 + u64::from(input.byte() % 8)),
         now: input.word() as i64,
+        ranks: input.bool(),
     };
-    board.check_member(name, &values)?;
-    board.prepare_write([name, name].into_iter())?;
-    board.set(name, &values, &rules)?;
-    Ok(())
+    let before = board.store.clone();
+    let pair = (values, name.to_owned());
+    let written = if write.scores == Scores::Set && input.bool() {
+        board.write(&write, &[pair.clone(), pair])
+    } else {
+        board.write(&write, &[pair])
+    };
+    if written.is_err() {
+        assert_eq!(board.store.elements(), before.elements(), "an error that wrote");
+    }
+    written.map(drop)
 }
 
-/// After a repair there is nothing left to be repaired, and no element is without its entry.
+/// After a repair there is nothing left to be repaired, and every member has its entry.
 fn repair(model: Model) {
-    let Ok(mut board) = Board::open(model) else { return };
-    if let Err(error) = board.verify(0, u64::MAX, true, || false) {
-        return check_error(&error);
+    let Ok(mut board) = Board::open_damaged(model) else { return };
+    for _ in 0..3 {
+        if let Err(error) = board.verify(0, u64::MAX, true, || false) {
+            return check_error(&error);
+        }
     }
-    let Ok(mut board) = Board::open(board.store) else { panic!("a repair that broke the board") };
+    let Ok(mut board) = Board::open(board.store) else { panic!("a repair that left damage") };
     let report = board.verify(0, u64::MAX, false, || false).expect("what could be repaired can be verified");
     assert_eq!((report.missing, report.orphaned), (0, 0), "left after a repair: {:?}", report.examples);
-    let Some(id) = board.marker().map(|marker| marker.id) else { return };
-    if report.undecodable == 0 && board.schema().layout.spills() && board.members() > 0 {
-        assert_eq!(board.store.companion(Part::Members, &id).ok(), Some(Companion::Stamped(board.members())));
+    if report.undecodable == 0 {
+        board.members().expect("as many entries as members");
     }
 }
 

@@ -11,7 +11,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// `caller_micros` is [`Request::now`](super::Request::now).
+    /// `caller_micros` is [`Request::now`](super::Request).
     pub fn new(server_micros: i64, caller_micros: Option<i64>) -> Clock {
         let server = server_micros.clamp(0, MAX_MICROS);
         let caller = caller_micros.map_or(server, |micros| micros.clamp(0, MAX_MICROS));
@@ -33,19 +33,19 @@ impl Clock {
     /// server keeps a key to the end of the millisecond in which it expires.
     pub(super) fn expire_at_ms(self, wait: u128) -> i64 {
         let now = u128::from(self.caller.max(self.server).unsigned_abs());
-        i64::try_from(millis(now.saturating_add(wait))).unwrap_or(i64::MAX)
+        millis(now.saturating_add(wait))
     }
 }
 
 /// A wait cut short by rounding is a call that is denied once more.
-pub(super) fn millis_rounded_up(micros: u128) -> u64 {
+pub(super) fn millis_rounded_up(micros: u128) -> i64 {
     millis(micros.saturating_add(999))
 }
 
 /// Rounded down; the most there is for what is more.
-fn millis(micros: u128) -> u64 {
-    match u64::try_from(micros) {
+fn millis(micros: u128) -> i64 {
+    match i64::try_from(micros) {
         Ok(micros) => micros / 1_000,
-        Err(_) => u64::try_from(micros / 1_000).unwrap_or(u64::MAX),
+        Err(_) => i64::try_from(micros / 1_000).unwrap_or(i64::MAX),
     }
 }

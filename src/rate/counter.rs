@@ -3,13 +3,14 @@
 //! and the counts as of then.
 
 use super::clock::MAX_MICROS;
-use super::error::RateError;
-use super::hash::{push_micros, Call, Judged, Window};
-use super::request::Algorithm;
+use super::hash::{Judged, Window};
+use super::request::Request;
 use super::rule::{Rule, MAX_LIMIT};
-use super::text::{push_number, stored_number, words, Text};
+use super::text::{read_numbers, within, Text};
 use super::verdict::{wait_for, Standing};
+use crate::error::Result;
 
+/// The state of one window of `COUNTER`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counter {
     newest: i64,
@@ -18,45 +19,42 @@ pub(super) struct Counter {
 }
 
 impl Window for Counter {
-    const ALGORITHM: Algorithm = Algorithm::Counter;
+    const HEADER: &'static str = "v1 counter";
     const PREFIX: &'static str = "counter:";
 
     fn parse(value: &[u8], _: Rule) -> Option<Counter> {
-        let [newest, previous, current] = words(value)?;
-        let newest = stored_number(newest, 0..=MAX_MICROS as u64)?;
-        let previous = stored_number(previous, 0..=MAX_LIMIT)?;
-        let current = stored_number(current, 1..=MAX_LIMIT)?;
-        Some(Counter { newest: i64::try_from(newest).ok()?, previous, current })
+        let [newest, previous, current] = read_numbers(value)?;
+        Some(Counter {
+            newest: within(newest, 0..=MAX_MICROS)?,
+            previous: within(previous, 0..=MAX_LIMIT)?,
+            current: within(current, 1..=MAX_LIMIT)?,
+        })
     }
 
     fn push(&self, value: &mut Text) {
-        push_micros(value, self.newest);
-        value.push(b" ");
-        push_number(value, self.previous);
-        value.push(b" ");
-        push_number(value, self.current);
+        value.push_spaced(self.newest);
+        value.push_spaced(self.previous);
+        value.push_spaced(self.current);
     }
 
     fn newest(&self) -> i64 {
         self.newest
     }
 
-    fn judge(state: Option<Counter>, call: &Call, at: i64) -> Result<Judged<Counter>, RateError> {
-        let window = call.rule.window_micros();
-        let counts = Counts::at(state, window, at);
-        let capacity = call.rule.limit();
+    fn judge(state: Option<Counter>, request: &Request, rule: Rule, at: i64) -> Result<Judged<Counter>> {
+        let cost = request.cost;
+        let counts = Counts::at(state, rule.window_micros(), at);
+        let capacity = rule.limit;
         let left = capacity.saturating_sub(counts.weight());
         Ok(Judged {
             standing: Standing {
                 capacity,
                 left,
-                wait: wait_for(call.cost, left, capacity, || {
-                    Ok::<_, RateError>(counts.wait(capacity, call.cost).into())
-                })?,
+                wait: wait_for(cost, left, capacity, || Ok(counts.wait(capacity, cost).into()))?,
                 reset: counts.reset().into(),
                 reset_if_taken: Counts { current: 1, ..counts }.reset().into(),
             },
-            taken: Counter { newest: at, previous: counts.previous, current: counts.current.saturating_add(call.cost) },
+            taken: Counter { newest: at, previous: counts.previous, current: counts.current.saturating_add(cost) },
             ends_as_before: counts.current > 0,
         })
     }

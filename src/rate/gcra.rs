@@ -2,15 +2,16 @@
 //! newest time a unit was taken, in unit · ns, in which a refill is elapsed · limit and never leaves a fraction.
 
 use super::clock::MAX_MICROS;
-use super::error::RateError;
-use super::hash::{push_micros, Call, Judged, Window};
-use super::request::Algorithm;
+use super::hash::{Judged, Window};
+use super::request::Request;
 use super::rule::{Rule, MAX_LIMIT};
-use super::text::{push_long_number, stored_long_number, stored_number, words, Text};
+use super::text::{read_numbers, within, Text};
 use super::verdict::{wait_for, Standing};
+use crate::error::Result;
 
 const NANOS_OF_MICRO: u128 = 1_000;
 
+/// The state of one window of `GCRA`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gcra {
     newest: i64,
@@ -18,30 +19,26 @@ pub(super) struct Gcra {
 }
 
 impl Window for Gcra {
-    const ALGORITHM: Algorithm = Algorithm::Gcra;
+    const HEADER: &'static str = "v1 gcra";
     const PREFIX: &'static str = "gcra:";
 
     fn parse(value: &[u8], rule: Rule) -> Option<Gcra> {
-        let [newest, debt] = words(value)?;
-        let newest = stored_number(newest, 0..=MAX_MICROS as u64)?;
-        let debt = stored_long_number(debt)?;
-        let state = Gcra { newest: i64::try_from(newest).ok()?, debt };
-        (1..=debt_of(MAX_LIMIT, rule)).contains(&debt).then_some(state)
+        let [newest, debt] = read_numbers(value)?;
+        Some(Gcra { newest: within(newest, 0..=MAX_MICROS)?, debt: within(debt, 1..=debt_of(MAX_LIMIT, rule))? })
     }
 
     fn push(&self, value: &mut Text) {
-        push_micros(value, self.newest);
-        value.push(b" ");
-        push_long_number(value, self.debt);
+        value.push_spaced(self.newest);
+        value.push_spaced(self.debt);
     }
 
     fn newest(&self) -> i64 {
         self.newest
     }
 
-    fn judge(state: Option<Gcra>, call: &Call, at: i64) -> Result<Judged<Gcra>, RateError> {
-        let Call { rule, burst, cost } = *call;
-        let capacity = burst.unwrap_or(rule.limit());
+    fn judge(state: Option<Gcra>, request: &Request, rule: Rule, at: i64) -> Result<Judged<Gcra>> {
+        let cost = request.cost;
+        let capacity = request.burst.unwrap_or(rule.limit);
         let full = debt_of(capacity, rule);
         let debt = state.map_or(0, |state| state.debt_at(at, rule));
         let room = full.saturating_sub(debt);
@@ -49,8 +46,7 @@ impl Window for Gcra {
         let left = u64::try_from(left).unwrap_or(u64::MAX);
 
         let taken = debt.saturating_add(debt_of(cost, rule));
-        let wait =
-            wait_for(cost, left, capacity, || Ok::<_, RateError>(refill_micros(taken.saturating_sub(full), rule)))?;
+        let wait = wait_for(cost, left, capacity, || Ok(refill_micros(taken.saturating_sub(full), rule)))?;
         Ok(Judged {
             standing: Standing {
                 capacity,
@@ -79,7 +75,7 @@ fn debt_of(units: u64, rule: Rule) -> u128 {
 }
 
 fn refill_of_micro(rule: Rule) -> u128 {
-    u128::from(rule.limit()).saturating_mul(NANOS_OF_MICRO)
+    u128::from(rule.limit).saturating_mul(NANOS_OF_MICRO)
 }
 
 /// Microseconds, rounded up, until a debt is paid.

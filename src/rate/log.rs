@@ -6,23 +6,26 @@
 //! difference of their totals, however many elements lie between.
 
 use super::clock::MAX_MICROS;
-use super::error::RateError;
 use super::rule::MAX_LIMIT;
-use super::text::{digits, push_number, push_padded, stored_number, Text};
+use super::text::{read_numbers, within, Text};
+use crate::error::{Error, Result};
+use crate::number::leading_number;
 
 const TOTAL_DIGITS: usize = 20;
 
 /// Reads of a log in O(log n) each. The implementation makes entries with [`Entry::decode`].
 pub trait Log {
-    fn oldest(&mut self) -> Result<Option<Entry>, RateError>;
+    /// The first entry; `None` if the log is empty.
+    fn oldest(&mut self) -> Result<Option<Entry>>;
 
-    /// Of several in the newest microsecond the lexically last.
-    fn newest(&mut self) -> Result<Option<Entry>, RateError>;
+    /// The last entry: of several in the newest microsecond the lexically last.
+    fn newest(&mut self) -> Result<Option<Entry>>;
 
     /// The first entry whose time is greater than `micros`, which may be negative.
-    fn first_after(&mut self, micros: i64) -> Result<Option<Entry>, RateError>;
+    fn first_after(&mut self, micros: i64) -> Result<Option<Entry>>;
 }
 
+/// A call that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub(super) micros: i64,
@@ -31,9 +34,9 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Anything that a limiter would not have written is [`RateError::NotALog`].
-    pub fn decode(score: f64, element: &[u8]) -> Result<Entry, RateError> {
-        Entry::decode_checked(score, element).ok_or(RateError::NotALog)
+    /// Anything that a limiter would not have written is [`Error::NotALog`].
+    pub fn decode(score: f64, element: &[u8]) -> Result<Entry> {
+        Entry::decode_checked(score, element).ok_or(Error::NotALog)
     }
 
     fn decode_checked(score: f64, element: &[u8]) -> Option<Entry> {
@@ -42,9 +45,13 @@ impl Entry {
         if !(0..=MAX_MICROS).contains(&micros) || micros as f64 != score {
             return None;
         }
-        let (total, cost) = element.split_at_checked(TOTAL_DIGITS)?;
-        let total = digits(total)?;
-        let cost = stored_number(cost.strip_prefix(b"+")?, 1..=MAX_LIMIT)?;
+        let (total, cost) = leading_number(element)?;
+        if element.len().checked_sub(cost.len()) != Some(TOTAL_DIGITS) {
+            return None;
+        }
+        let total = u64::try_from(total).ok()?;
+        let [cost] = read_numbers(cost.strip_prefix(b"+")?)?;
+        let cost = within(cost, 1..=MAX_LIMIT)?;
         total.checked_add(cost)?;
         Some(Entry { micros, total, cost })
     }
@@ -54,11 +61,15 @@ impl Entry {
         self.total.saturating_add(self.cost)
     }
 
+    /// The sorted-set element of this entry.
     pub(super) fn element(self) -> Text {
+        let mut buffer = itoa::Buffer::new();
+        let total = buffer.format(self.total).as_bytes();
         let mut element = Text::new();
-        push_padded(&mut element, self.total, TOTAL_DIGITS);
+        element.push([b'0'; TOTAL_DIGITS].get(total.len()..).unwrap_or_default());
+        element.push(total);
         element.push(b"+");
-        push_number(&mut element, self.cost);
+        element.push_number(self.cost);
         element
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{check_hash, check_log, Algorithm, Append, Clock, Entry, Fields, HashWrite, Log, Mode, RateError, Request};
+use super::{check_hash, check_log, Algorithm, Append, Clock, Entry, Fields, HashWrite, Log, Mode, Request};
+use crate::error::Result;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryLog {
@@ -10,22 +11,22 @@ pub struct MemoryLog {
     pub reads: usize,
 }
 
-fn entry((micros, element): &(i64, Vec<u8>)) -> Result<Entry, RateError> {
+fn entry((micros, element): &(i64, Vec<u8>)) -> Result<Entry> {
     Entry::decode(*micros as f64, element)
 }
 
 impl Log for MemoryLog {
-    fn oldest(&mut self) -> Result<Option<Entry>, RateError> {
+    fn oldest(&mut self) -> Result<Option<Entry>> {
         self.reads += 1;
         self.elements.first().map(entry).transpose()
     }
 
-    fn newest(&mut self) -> Result<Option<Entry>, RateError> {
+    fn newest(&mut self) -> Result<Option<Entry>> {
         self.reads += 1;
         self.elements.last().map(entry).transpose()
     }
 
-    fn first_after(&mut self, micros: i64) -> Result<Option<Entry>, RateError> {
+    fn first_after(&mut self, micros: i64) -> Result<Option<Entry>> {
         self.reads += 1;
         self.elements.range((micros + 1, vec![])..).next().map(entry).transpose()
     }
@@ -34,11 +35,7 @@ impl Log for MemoryLog {
 pub type MemoryHash = BTreeMap<Vec<u8>, Vec<u8>>;
 
 impl Fields for MemoryHash {
-    fn read<T>(
-        &mut self,
-        field: &[u8],
-        parse: impl FnOnce(&[u8]) -> Result<T, RateError>,
-    ) -> Result<Option<T>, RateError> {
+    fn read<T>(&mut self, field: &[u8], parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<Option<T>> {
         self.get(field).map(|value| parse(value)).transpose()
     }
 }
@@ -53,8 +50,8 @@ pub struct Limiter {
 
 impl Limiter {
     /// What the server does with a request.
-    pub fn run_by(&mut self, request: &Request, mode: Mode, clock: Clock) -> Result<[i64; 6], RateError> {
-        if request.algorithm() == Algorithm::Sliding {
+    pub fn run_by(&mut self, request: &Request, mode: Mode, clock: Clock) -> Result<[i64; 6]> {
+        if request.algorithm == Algorithm::Sliding {
             let (verdict, append) = check_log(request, mode, clock, self.log.as_mut())?;
             if let Some(append) = append {
                 self.append(append);

@@ -9,12 +9,12 @@
 
 mod clock;
 mod counter;
-mod error;
 mod fixed;
 mod gcra;
 mod hash;
 mod log;
 #[cfg(any(test, fuzzing))]
+#[allow(missing_docs)]
 pub mod memory;
 mod request;
 mod rule;
@@ -26,7 +26,6 @@ mod verdict;
 mod tests;
 
 pub use clock::Clock;
-pub use error::RateError;
 pub use hash::{check_hash, recognise_hash, Fields, HashWrite};
 pub use log::{Entry, Log};
 pub use request::{Algorithm, Request};

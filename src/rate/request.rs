@@ -1,116 +1,109 @@
 //! The arguments of `RATE.CHECK` and `RATE.PEEK` after the key.
 
 use std::iter::Peekable;
+use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
 use super::clock::MAX_MICROS;
-use super::error::RateError;
-use super::rule::{parse_limit, parse_number, Rule, Rules};
-use crate::error::Shown;
+use super::rule::{parse_number, Rule, MAX_LIMIT};
+use crate::error::{set_once, Error, Result, Shown};
 
 const MAX_COST: u64 = i64::MAX as u64;
 const MAX_NOW_MS: u64 = MAX_MICROS as u64 / 1_000;
 
+/// How a limiter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// The one that lives in a sorted set; the others live in a hash.
     Sliding,
+    /// Windows that open with their first unit.
     Fixed,
+    /// The current window, and the part of the previous one that still counts.
     Counter,
+    /// A bucket that refills evenly.
     Gcra,
 }
 
+/// At least one, and few calls bring more than two.
+pub(super) type Rules = SmallVec<[Rule; 2]>;
+
+/// What a call asks of a limiter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub(super) rules: Rules,
-    pub(super) algorithm: Algorithm,
+    /// How to count.
+    pub algorithm: Algorithm,
     pub(super) burst: Option<u64>,
     pub(super) cost: u64,
-    pub(super) now: Option<i64>,
+    /// The caller's clock in microseconds, if the call brings one.
+    pub now: Option<i64>,
 }
 
 impl Request {
     /// `rule [rule ...] [SLIDING|FIXED|COUNTER|GCRA] [BURST n] [COST n] [NOW ms]`; `max_log` is the largest limit of a
     /// `SLIDING` rule.
-    pub fn parse<'a>(words: impl IntoIterator<Item = &'a [u8]>, max_log: u64) -> Result<Request, RateError> {
+    pub fn parse<'a>(words: impl IntoIterator<Item = &'a [u8]>, max_log: u64) -> Result<Request> {
         let mut words = words.into_iter().peekable();
         let rules = parse_rules(&mut words)?;
-        let options = Options::parse(words)?;
-        let algorithm = options.algorithm.unwrap_or(Algorithm::Sliding);
-        if options.burst.is_some() && algorithm != Algorithm::Gcra {
-            return Err(RateError::BurstWithoutGcra);
-        }
-        if algorithm == Algorithm::Sliding {
-            if let Some(over) = rules.iter().find(|rule| rule.limit() > max_log) {
-                return Err(RateError::LimitOverLog { limit: over.limit(), max_log });
+        let (mut algorithm, mut burst, mut cost, mut now_ms) = (None, None, None, None);
+        while let Some(word) = words.next() {
+            let mut number = |option: &'static str, range: RangeInclusive<u64>| {
+                parse_number(option, words.next().ok_or(Error::OptionWithoutValue(option))?, range)
+            };
+            match Keyword::of(word).ok_or_else(|| unknown_option(word))? {
+                Keyword::Algorithm(named) => set_once(&mut algorithm, named, "algorithm")?,
+                Keyword::Burst => set_once(&mut burst, number("BURST", 1..=MAX_LIMIT)?, "BURST")?,
+                Keyword::Cost => set_once(&mut cost, number("COST", 0..=MAX_COST)?, "COST")?,
+                Keyword::Now => set_once(&mut now_ms, number("NOW", 0..=MAX_NOW_MS)?, "NOW")?,
             }
         }
-        Ok(Request { rules, algorithm, burst: options.burst, cost: options.cost.unwrap_or(1), now: options.now })
-    }
-
-    pub fn algorithm(&self) -> Algorithm {
-        self.algorithm
-    }
-
-    /// The caller's clock in microseconds, if the call brings one.
-    pub fn now(&self) -> Option<i64> {
-        self.now
+        let algorithm = algorithm.unwrap_or(Algorithm::Sliding);
+        if burst.is_some() && algorithm != Algorithm::Gcra {
+            return Err(Error::BurstWithoutGcra);
+        }
+        if algorithm == Algorithm::Sliding {
+            if let Some(over) = rules.iter().find(|rule| rule.limit > max_log) {
+                return Err(Error::LimitOverLog { limit: over.limit, max_log });
+            }
+        }
+        let now = now_ms.map(|ms| ms.saturating_mul(1_000).cast_signed());
+        Ok(Request { rules, algorithm, burst, cost: cost.unwrap_or(1), now })
     }
 }
 
-fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<Rules, RateError> {
-    let mut rules = Rules::new(next_rule(words, |_| true)?.ok_or(RateError::NoRule)?);
-    // After a rule, what does not even begin like a number is a misspelt option rather than a bad limit.
-    while let Some(rule) = next_rule(words, begins_like_a_number)? {
-        rules.push(rule);
+/// The rules in front of the options.
+fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<Rules> {
+    let mut rules = Rules::new();
+    while let Some(word) = words.next_if(|word| Keyword::of(word).is_none()) {
+        // After a rule, what does not even begin like a number is a misspelt option rather than a bad limit.
+        if !rules.is_empty() && !matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/')) {
+            return Err(unknown_option(word));
+        }
+        let (limit, window) = match split_at_slash(word) {
+            Some((limit, window)) => (limit, Some(window).filter(|window| !window.is_empty())),
+            // An option or another rule in one word means that the window was forgotten.
+            None => (word, words.next_if(|next| Keyword::of(next).is_none() && split_at_slash(next).is_none())),
+        };
+        rules.push(Rule::parse(limit, window)?);
     }
     match repeated_window(&rules) {
-        Some(window_ms) => Err(RateError::WindowTwice { window_ms }),
+        _ if rules.is_empty() => Err(Error::NoRule),
+        Some(window_ms) => Err(Error::WindowTwice(window_ms)),
         None => Ok(rules),
     }
 }
 
-/// `None` at the end or before an option.
-fn next_rule<'a>(
-    words: &mut Peekable<impl Iterator<Item = &'a [u8]>>,
-    may_begin: impl Fn(&[u8]) -> bool,
-) -> Result<Option<Rule>, RateError> {
-    let Some(word) = words.next_if(|word| Keyword::of(word).is_none()) else { return Ok(None) };
-    if !may_begin(word) {
-        return Err(RateError::UnknownOption { got: Shown::new(word) });
-    }
-    let rule = match split_at_slash(word) {
-        Some((limit, window)) => Rule::parse(limit, (!window.is_empty()).then_some(window)),
-        None => Rule::parse(word, words.next_if(|next| could_be_a_window(next))),
-    };
-    rule.map(Some)
-}
-
-fn begins_like_a_number(word: &[u8]) -> bool {
-    matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/'))
-}
-
-/// An option or another rule in one word means that the window was forgotten.
-fn could_be_a_window(word: &[u8]) -> bool {
-    Keyword::of(word).is_none() && split_at_slash(word).is_none()
-}
-
 fn split_at_slash(word: &[u8]) -> Option<(&[u8], &[u8])> {
-    let slash = word.iter().position(|byte| *byte == b'/')?;
-    let (limit, rest) = word.split_at_checked(slash)?;
-    Some((limit, rest.strip_prefix(b"/")?))
+    let mut parts = word.splitn(2, |byte| *byte == b'/');
+    parts.next().zip(parts.next())
 }
 
 /// By sorting: nothing bounds the number of rules but the size of a command.
 fn repeated_window(rules: &Rules) -> Option<u64> {
-    if rules.len() < 2 {
-        return None;
-    }
-    let mut windows: SmallVec<[u64; 8]> = rules.iter().map(|rule| rule.window_ms()).collect();
+    let mut windows: SmallVec<[u64; 8]> = rules.iter().map(|rule| rule.window_ms).collect();
     windows.sort_unstable();
-    let next_ones = windows.iter().skip(1);
-    let (twice, _) = windows.iter().zip(next_ones).find(|(one, next)| one == next)?;
+    let (twice, _) = windows.iter().zip(windows.iter().skip(1)).find(|(one, next)| one == next)?;
     Some(*twice)
 }
 
@@ -138,46 +131,7 @@ impl Keyword {
     }
 }
 
-#[derive(Default)]
-struct Options {
-    algorithm: Option<Algorithm>,
-    burst: Option<u64>,
-    cost: Option<u64>,
-    now: Option<i64>,
-}
-
-impl Options {
-    fn parse<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Result<Options, RateError> {
-        let mut options = Options::default();
-        while let Some(word) = words.next() {
-            let keyword = Keyword::of(word).ok_or_else(|| RateError::UnknownOption { got: Shown::new(word) })?;
-            let mut value = |option| words.next().ok_or(RateError::OptionWithoutValue { option });
-            match keyword {
-                Keyword::Algorithm(algorithm) => {
-                    set_once(&mut options.algorithm, "algorithm", algorithm)?;
-                }
-                Keyword::Burst => {
-                    let burst = parse_limit("BURST", value("BURST")?)?;
-                    set_once(&mut options.burst, "BURST", burst)?;
-                }
-                Keyword::Cost => {
-                    let cost = parse_number("COST", value("COST")?, 0, MAX_COST)?;
-                    set_once(&mut options.cost, "COST", cost)?;
-                }
-                Keyword::Now => {
-                    let millis = parse_number("NOW", value("NOW")?, 0, MAX_NOW_MS)?;
-                    let micros = i64::try_from(millis).unwrap_or(0).saturating_mul(1_000);
-                    set_once(&mut options.now, "NOW", micros)?;
-                }
-            }
-        }
-        Ok(options)
-    }
-}
-
-fn set_once<T>(slot: &mut Option<T>, option: &'static str, value: T) -> Result<(), RateError> {
-    match slot.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(RateError::OptionTwice { option }),
-    }
+fn unknown_option(word: &[u8]) -> Error {
+    let takes = "SLIDING, FIXED, COUNTER, GCRA, BURST, COST or NOW";
+    Error::Takes { what: "option", takes, got: Shown::new(word) }
 }

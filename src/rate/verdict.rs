@@ -1,7 +1,9 @@
 //! From what each rule says to the one answer.
 
 use super::clock::millis_rounded_up;
+use crate::error::Result;
 
+/// Whether a call may consume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Consumes if it passes, and tells what is left afterwards.
@@ -13,14 +15,18 @@ pub enum Mode {
 /// What the client is told. All fields but `limited` are about the rule that `rule` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
+    /// Whether the call is denied.
     pub limited: bool,
+    /// The most that the rule lets through at once.
     pub limit: u64,
+    /// Units left.
     pub remaining: u64,
+    /// When the call could pass.
     pub retry_after: Wait,
     /// Microseconds until that rule is as good as new.
     pub reset_after: u128,
     /// From 1, in the order of the call.
-    pub rule: usize,
+    pub rule: u64,
 }
 
 impl Verdict {
@@ -28,30 +34,23 @@ impl Verdict {
     pub fn reply(&self) -> [i64; 6] {
         let retry = match self.retry_after {
             Wait::None => 0,
-            Wait::Micros(wait) => reply_integer(millis_rounded_up(wait)),
+            Wait::Micros(wait) => millis_rounded_up(wait),
             Wait::Forever => -1,
         };
-        [
-            i64::from(self.limited),
-            reply_integer(self.limit),
-            reply_integer(self.remaining),
-            retry,
-            reply_integer(millis_rounded_up(self.reset_after)),
-            i64::try_from(self.rule).unwrap_or(i64::MAX),
-        ]
+        let integer = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let (limited, reset) = (i64::from(self.limited), millis_rounded_up(self.reset_after));
+        [limited, integer(self.limit), integer(self.remaining), retry, reset, integer(self.rule)]
     }
-}
-
-fn reply_integer(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// How long until a call could pass, on the caller's clock. The order is that of the answer: never fits before any wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
+    /// It passes now.
     None,
     /// A bucket of the largest size that is refilled at the slowest rate takes more of them than a u64 holds.
     Micros(u128),
+    /// It never could.
     Forever,
 }
 
@@ -70,12 +69,12 @@ pub(super) struct Standing {
 }
 
 /// In all four algorithms whole units are left, and a call passes if it costs no more than that.
-pub(super) fn wait_for<E>(
+pub(super) fn wait_for(
     cost: u64,
     left: u64,
     capacity: u64,
-    wait_if_denied: impl FnOnce() -> Result<u128, E>,
-) -> Result<Wait, E> {
+    wait_if_denied: impl FnOnce() -> Result<u128>,
+) -> Result<Wait> {
     if cost <= left {
         Ok(Wait::None)
     } else if cost > capacity {
@@ -88,9 +87,9 @@ pub(super) fn wait_for<E>(
 /// The rules of a call, one by one.
 pub(super) struct Tally {
     cost: u64,
-    rules: usize,
-    longest_wait: Option<(usize, Standing)>,
-    fewest_left: Option<(usize, Standing)>,
+    rules: u64,
+    longest_wait: Option<(u64, Standing)>,
+    fewest_left: Option<(u64, Standing)>,
     longest_reset: u128,
 }
 

@@ -2,40 +2,14 @@
 
 #[macro_use]
 mod api;
-#[cfg(any(test, fuzzing))]
-pub mod absent;
 mod call;
-mod changes;
-mod context;
-mod family;
-mod filter;
-mod follow;
-mod hash;
-mod info;
-mod journey;
-mod keeper;
-mod key;
-mod limiter;
-mod names;
-mod propagation;
-mod register;
-mod reply;
-mod steps;
-mod stopwatch;
-mod text;
-mod walk;
-mod watch;
-mod zset;
+mod module;
+mod store;
+#[cfg(any(test, fuzzing))]
+#[allow(missing_docs)]
+pub mod tests;
 
-pub use context::{Call, Ctx};
-pub use hash::Hash;
-pub use keeper::make_room;
-pub use key::{Key, KeyType};
-pub use limiter::Limiter;
-pub use register::{run, start, stop, Command};
-pub use reply::Reply;
-pub use steps::{Job, Progress};
-pub use stopwatch::Stopwatch;
-pub use text::{Arg, Args, Text};
-pub use watch::Watch;
-pub use zset::{Access, ZSet};
+pub use api::{Access, Arg, Args, Reply, Stopwatch, Text};
+pub use call::Call;
+pub use module::{run, start, stop, Command};
+pub use store::{Hash, Limiter, ZSet};

@@ -25,8 +25,7 @@ ZADD plain 1 ann
 RANK.CREATE new LIKE plain
 ZADD half 0.5 x
 RANK.CREATE half FIELD a DIGITS 3 ADOPT
-EVAL "for i = 1, 20001 do redis.call('ZADD', KEYS[1], i, i) end" 1 large
-EVAL "return redis.pcall('RANK.CREATE', KEYS[1], 'FIELD', 'a', 'DIGITS', 9, 'ADOPT')" 1 large
+RANK.CREATE new DATA LIKE
 RANK.CREATE plain FIELD gold INT
 ZADD infinite inf ann
 RANK.CREATE infinite KEEP 5
@@ -51,7 +50,9 @@ RANK.ADD plain NX XX 1 ann
 RANK.ADD plain NX BEST 1 ann
 RANK.ADD plain SET BEST 1 ann
 RANK.ADD plain x ann
-RANK.ADD plain -inf "\x00rank 1"
+RANK.ADD plain 1 "\x00rank 1"
+RANK.CREATE timed FIELD gold BITS 10 TIES FIRST
+RANK.ADD timed AT 1700000000 1 ann
 RANK.INCR plain x ann
 RANK.TRIM plain -1
 RANK.QUERY plain ann LIMIT -1 1
@@ -67,30 +68,57 @@ RANK.AMONG plain 3 ann bob
 RANK.SCOREAT plain 101
 RANK.VERIFY plain CURSOR -1
 RANK.VERIFY plain COUNT 0
-RANK.SETDATA plain zoe name Zoe
-RANK.SETDATA plain ann "\xff" x
-RANK.SETDATA plain ann x "\xff"
 RANK.SETDATA plain ann name Ann
-HSET rank:data:{plain} :ann x
-RANK.GETDATA plain ann
-SET rank:data:{infinite} x
-RANK.SETDATA infinite ann name Ann
-ZADD version -inf "\x00rank 2 0123456789abcdef FIELD score DESC FLOAT"
+RANK.ROTATE plain plain:old DATA players
+RANK.CREATE shared DATA players
+RANK.ADD shared 1 ann
+RANK.SETDATA shared ann "\xff" x
+RANK.SETDATA shared ann x "\xff"
+RANK.PUTDATA shared ann x
+RANK.ADD shared DATA {} 1 ann 2 bob
+HSET players ann x
+RANK.SETDATA shared ann name Ann
+ACL SETUSER guest on nopass +@all ~shared
+AUTH guest x
+RANK.GET shared ann WITHDATA
+AUTH default x
+SET players x
+RANK.GET shared ann WITHDATA
+RANK.CREATE owned DATA owned:data OWNED
+RANK.SETDATA owned zoe name Zoe
+RANK.ROTATE owned owned:old
+RANK.ROTATE owned owned:old DATA owned:old
+ZADD version -inf "\x00rank 2 FIELD score DESC FLOAT"
 RANK.COUNT version
-ZADD marker -inf "\x00rank 1 no id"
+ZADD marker -inf "\x00rank 1 no schema"
 RANK.COUNT marker
 ZADD two 0.5 x
 RANK.TOPN two 5
-RANK.MULTISET a}b 1 2 ann
-RANK.MULTISET spilled 1 2 ann
-DEL rank:members:{spilled}
-RANK.GET spilled ann
-EVAL "for i = 1, 10001 do redis.call('RANK.ADD', KEYS[1], i, i, i) end" 1 spilled
-DEL rank:members:{spilled}
-RANK.ADD spilled 1 2 ann
+RANK.MULTISET several 1 2 ann 3 4 bob
+RANK.MULTISET popped 1 2 ann
+ZPOPMIN popped
+RANK.COUNT popped
+RANK.CREATE before FIELD gold BITS 10
+ZADD before -inf "\x00a"
+RANK.COUNT before
+RANK.CREATE behind FIELD gold BITS 10
+ZADD behind -inf x
+RANK.COUNT behind
+RANK.MULTISET orphan 1 2 ann
+ZREMRANGEBYRANK orphan -1 -1
+RANK.GET orphan ann
+RANK.CREATE missing FIELD gold INT
+RANK.ADD missing 1 ann 2 bob 3 eve
+ZREMRANGEBYRANK missing 1 1
+RANK.COUNT missing
+RANK.ADD missing 4 joe
+EVAL "for i = 1, 1000 do redis.call('ZADD', KEYS[1], i, i) end" 1 large
 CONFIG SET rank.max-rows 100
-RANK.TOPN spilled 1000
+RANK.TOPN large 1000
 CONFIG SET rank.max-rows 0
+CONFIG SET rank.max-hops 100
+RANK.GET large 1 DENSE
+CONFIG SET rank.max-hops 100000
 RATE.CHECK limit 0/1s
 RATE.CHECK limit 100
 RATE.CHECK limit 5/x

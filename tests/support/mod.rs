@@ -13,6 +13,7 @@
 //! ```
 
 mod binaries;
+pub mod boards;
 mod cluster;
 mod reply;
 mod server;

@@ -13,16 +13,17 @@ use std::collections::BTreeMap;
 
 use super::memory::{Limiter, MemoryHash, MemoryLog};
 use super::*;
+use crate::error::{Error, Result};
 
 pub(super) const MAX_LOG: u64 = 100_000;
 
-pub(super) fn parse(words: &str) -> Result<Request, RateError> {
+pub(super) fn parse(words: &str) -> Result<Request> {
     Request::parse(words.split_whitespace().map(str::as_bytes), MAX_LOG)
 }
 
 impl Limiter {
     /// At a time in microseconds that is the server's and the caller's.
-    pub fn run(&mut self, words: &str, mode: Mode, micros: i64) -> Result<[i64; 6], RateError> {
+    pub fn run(&mut self, words: &str, mode: Mode, micros: i64) -> Result<[i64; 6]> {
         self.run_by(&parse(words)?, mode, Clock::new(micros, None))
     }
 }

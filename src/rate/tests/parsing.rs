@@ -14,7 +14,7 @@ fn ways_to_write_a_rule() {
         ("5/1s 100 1m 1000/1d", vec![(5, 1_000), (100, 60_000), (1_000, 86_400_000)]),
     ] {
         let request = parse(words).expect(words);
-        let parsed: Vec<_> = request.rules.iter().map(|rule| (rule.limit(), rule.window_ms())).collect();
+        let parsed: Vec<_> = request.rules.iter().map(|rule| (rule.limit, rule.window_ms)).collect();
         assert_eq!(parsed, rules, "{words}");
     }
 }
@@ -23,13 +23,13 @@ fn ways_to_write_a_rule() {
 fn options_in_any_order_and_case() {
     let request = parse("10 1s now 5 cost 3 Gcra burst 7").unwrap();
     assert_eq!(request, parse("10 1s GCRA BURST 7 COST 3 NOW 5").unwrap());
-    assert_eq!(request.algorithm(), Algorithm::Gcra);
-    assert_eq!((request.burst, request.cost, request.now()), (Some(7), 3, Some(5_000)));
+    assert_eq!(request.algorithm, Algorithm::Gcra);
+    assert_eq!((request.burst, request.cost, request.now), (Some(7), 3, Some(5_000)));
 
     let request = parse("10 1s").unwrap();
-    assert_eq!(request.algorithm(), Algorithm::Sliding);
-    assert_eq!((request.burst, request.cost, request.now()), (None, 1, None));
-    assert_eq!(parse("1 1 NOW 9007199254740").unwrap().now(), Some(9_007_199_254_740_000));
+    assert_eq!(request.algorithm, Algorithm::Sliding);
+    assert_eq!((request.burst, request.cost, request.now), (None, 1, None));
+    assert_eq!(parse("1 1 NOW 9007199254740").unwrap().now, Some(9_007_199_254_740_000));
     assert_eq!(parse("1 1 COST 9223372036854775807").unwrap().cost, i64::MAX as u64);
 }
 
@@ -82,7 +82,7 @@ fn what_is_wrong_is_said() {
                 .to_string(),
         ),
     ] {
-        assert_eq!(parse(words).expect_err(words).to_string(), expected, "{words}");
+        assert_eq!(parse(words).expect_err(words).to_string(), format!("ERR {expected}"), "{words}");
     }
     assert!(parse("100000 1").is_ok());
     assert!(parse("100001 1 COUNTER").is_ok());
@@ -97,7 +97,7 @@ fn foreign_bytes_are_shown_as_one_line_of_ascii() {
         (&[0xc3; 100], format!("{}...", r"\xc3".repeat(64))),
     ] {
         let error = Request::parse([word, b"60"], MAX_LOG).unwrap_err();
-        assert_eq!(error.to_string(), format!("limit takes 1 to 1000000000, got {shown}"));
+        assert_eq!(error.to_string(), format!("ERR limit takes 1 to 1000000000, got {shown}"));
     }
 }
 
@@ -109,5 +109,5 @@ fn a_great_many_rules() {
     };
     assert_eq!(rules(&words), Ok(200_000));
     let twice: Vec<_> = words.iter().cloned().chain(["1/77ms".to_string()]).collect();
-    assert_eq!(rules(&twice), Err(RateError::WindowTwice { window_ms: 77 }));
+    assert_eq!(rules(&twice), Err(Error::WindowTwice(77)));
 }

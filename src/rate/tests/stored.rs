@@ -11,7 +11,7 @@ fn hash(fields: &[(&str, &str)]) -> MemoryHash {
     fields.iter().map(|(name, value)| (bytes(name), bytes(value))).collect()
 }
 
-fn run_on_hash(fields: &[(&str, &str)], words: &str) -> Result<[i64; 6], RateError> {
+fn run_on_hash(fields: &[(&str, &str)], words: &str) -> Result<[i64; 6]> {
     let mut limiter = Limiter { hash: Some(hash(fields)), ..Limiter::default() };
     let before = limiter.clone();
     let reply = limiter.run(words, Mode::Check, 1_000_000);
@@ -33,9 +33,9 @@ fn somebody_elses_hash() {
     ] {
         for algorithm in HASH_ALGORITHMS {
             let words = format!("10 1s {algorithm}");
-            assert_eq!(run_on_hash(fields, &words), Err(RateError::NotAHashLimiter), "{fields:?}");
+            assert_eq!(run_on_hash(fields, &words), Err(Error::NotAHashLimiter), "{fields:?}");
         }
-        assert_eq!(recognise_hash(&mut hash(fields)), Err(RateError::NotAHashLimiter));
+        assert_eq!(recognise_hash(&mut hash(fields)), Err(Error::NotAHashLimiter));
     }
     assert_eq!(recognise_hash(&mut hash(&[("rate", "v1 gcra")])), Ok(()));
 }
@@ -84,7 +84,7 @@ fn values_no_limiter_wrote() {
         }
         for value in bad {
             let error = run_on_hash(&[("rate", header), (field, value)], words).unwrap_err();
-            let expected = format!("key holds a hash that is not a limiter: field '{field}' is ");
+            let expected = format!("ERR key holds a hash that is not a limiter: field '{field}' is ");
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
     }
@@ -139,16 +139,16 @@ fn somebody_elses_sorted_set() {
         (1.0, "99999999999999999999+1"),
         (1.0, "0000000000000000000x+1"),
     ] {
-        assert_eq!(Entry::decode(score, element.as_bytes()), Err(RateError::NotALog), "{element}");
+        assert_eq!(Entry::decode(score, element.as_bytes()), Err(Error::NotALog), "{element}");
     }
     // Either end gives it away.
     for foreign_at in [0, 9_000_000] {
         let elements = [(1_000_000, good.1.into()), (foreign_at, b"alice".to_vec())];
         let log = MemoryLog { elements: elements.into(), reads: 0 };
-        assert_eq!(recognise_log(&mut log.clone()), Err(RateError::NotALog));
+        assert_eq!(recognise_log(&mut log.clone()), Err(Error::NotALog));
         let mut limiter = Limiter { log: Some(log), ..Limiter::default() };
         for mode in [Mode::Check, Mode::Peek] {
-            assert_eq!(limiter.run("5 1s", mode, 1_000_000), Err(RateError::NotALog));
+            assert_eq!(limiter.run("5 1s", mode, 1_000_000), Err(Error::NotALog));
         }
     }
 }
@@ -159,9 +159,9 @@ fn a_total_that_would_overflow() {
     let log = MemoryLog { elements: elements.into(), reads: 0 };
     let mut limiter = Limiter { log: Some(log), ..Limiter::default() };
     let mut check = |cost| limiter.run(&format!("9 1s COST {cost}"), Mode::Check, 0);
-    assert_eq!(check(3), Err(RateError::Overflow { cost: 3 }));
+    assert_eq!(check(3), Err(Error::LimiterOverflow(3)));
     assert_eq!(check(2), Ok([0, 9, 4, 0, 1_000, 1]));
-    assert_eq!(check(1), Err(RateError::Overflow { cost: 1 }));
+    assert_eq!(check(1), Err(Error::LimiterOverflow(1)));
     assert_eq!(check(7), Ok([1, 9, 4, 1_000, 1_000, 1]));
 }
 

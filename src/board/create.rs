@@ -1,0 +1,146 @@
+//! Giving a board its schema, and changing what of it may change.
+
+use super::index::split_entry;
+use super::marker::{marker_bytes, Marker};
+use super::schema::{Data, Rules, Schema, Update};
+use super::store::{Direction, Only, Store};
+use super::Board;
+use crate::error::{Error, Result, Shown};
+
+/// So many elements are looked at in a few milliseconds.
+const MOST_LOOKED_AT: u64 = 20_000;
+/// Of more elements, so many places are.
+const SAMPLES: u64 = 1_000;
+/// The longest schema that an error shows whole.
+const MOST_SHOWN: usize = 512;
+
+/// What `RANK.ALTER` changes; `None` leaves a rule as it is.
+#[derive(Default)]
+pub struct Alteration {
+    /// The bound, or none.
+    pub keep: Option<Option<u64>>,
+    /// The update rule.
+    pub update: Option<Update>,
+    /// The hash of attributes, or none.
+    pub data: Option<Option<Data>>,
+}
+
+impl Alteration {
+    /// The rules as they are then.
+    pub fn apply(self, rules: &Rules) -> Rules {
+        let mut rules = rules.clone();
+        rules.keep = self.keep.unwrap_or(rules.keep);
+        rules.update = self.update.unwrap_or(rules.update);
+        if let Some(data) = self.data {
+            rules.data = data;
+        }
+        rules
+    }
+}
+
+impl<S: Store> Board<S> {
+    /// Gives the board, which has this key, a schema. If it has this one already, nothing changes.
+    pub fn create(&mut self, rules: Rules, adopt: bool, key: &[u8]) -> Result<()> {
+        if let Some(marker) = &self.marker {
+            if let Some(damage) = &marker.damage {
+                return Err(Error::Damaged(damage.clone()));
+            }
+            let own = self.schema.rules.seen_by(key);
+            return if own == rules {
+                Ok(())
+            } else {
+                Err(Error::OtherSchema(own.to_string().chars().take(MOST_SHOWN).collect()))
+            };
+        }
+        let schema = Schema::new(rules);
+        if self.store.card() > 0 {
+            self.check_adoption(&schema, adopt)?;
+        }
+        self.rewrite(&schema.rules)?;
+        match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
+            // An adopted board may be damaged, which says nothing against its schema: RANK.VERIFY tells.
+            Err(Error::Damaged(_) | Error::Undecodable(_)) => Ok(()),
+            trimmed => trimmed.map(drop),
+        }
+    }
+
+    fn check_adoption(&self, schema: &Schema, adopt: bool) -> Result<()> {
+        let card = self.store.card();
+        let lowest = self.store.count_below(f64::NEG_INFINITY, true)?;
+        if schema.layout.is_plain() {
+            let highest = card.saturating_sub(self.store.count_below(f64::INFINITY, false)?);
+            return if lowest + highest > 0 { Err(Error::InfiniteScores) } else { Ok(()) };
+        }
+        if !adopt {
+            return Err(Error::OnlyPlain);
+        }
+        let spill = schema.layout.spill_len();
+        self.look_at(0, lowest, |element, _| {
+            spill > 0 && split_entry(element).is_some_and(|(_, s)| s.len() + 1 == spill)
+        })?;
+        self.look_at(lowest, card, |element, score| schema.layout.decode(score, element).is_some())
+    }
+
+    /// Looks at elements between two indexes: all of them, or both ends and places spread evenly.
+    fn look_at(&self, first: u64, end: u64, is_good: impl Fn(&[u8], f64) -> bool) -> Result<()> {
+        let check = |element: &S::Name, score: f64| {
+            let good = is_good(element.as_ref(), score);
+            if good {
+                Ok(())
+            } else {
+                Err(Error::AdoptUndecodable(Shown::new(element.as_ref())))
+            }
+        };
+        let count = end.saturating_sub(first);
+        if count == 0 {
+            return Ok(());
+        }
+        if count <= MOST_LOOKED_AT {
+            let mut left = count;
+            return self.store.walk(first, Direction::Up, &mut |element, score| {
+                check(&element, score)?;
+                left -= 1;
+                Ok(left > 0)
+            });
+        }
+        for sample in 0..=SAMPLES {
+            let index = first + (u128::from(count - 1) * u128::from(sample) / u128::from(SAMPLES)) as u64;
+            if let Some((element, score)) = self.store.at(index)? {
+                check(&element, score)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the board other rules, with the same fields and ties.
+    pub fn alter(&mut self, rules: Rules) -> Result<()> {
+        if self.marker.is_none() {
+            return Err(Error::NoSchema);
+        }
+        // What leaves must be able to leave before the marker says that it does.
+        let keep = rules.keep.unwrap_or(u64::MAX);
+        if self.members()? > keep {
+            self.check_leavers(keep)?;
+        }
+        if rules != self.schema.rules {
+            self.rewrite(&rules)?;
+        }
+        self.trim(keep, false).map(drop)
+    }
+
+    /// Writes another marker. Adds before it removes, so that the key never vanishes in between.
+    pub fn rewrite(&mut self, rules: &Rules) -> Result<()> {
+        let element = self.store.name(&marker_bytes(rules));
+        self.store.put(&element, f64::NEG_INFINITY, Only::Any);
+        if let Some(old) = self.marker.take() {
+            self.store.remove(&old.element);
+        }
+        self.marker = Marker::find(&self.store)?;
+        self.counted.set(None);
+        if let Some(marker) = &self.marker {
+            self.order = marker.schema.order();
+            self.schema = marker.schema.clone();
+        }
+        Ok(())
+    }
+}

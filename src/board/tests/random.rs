@@ -1,0 +1,477 @@
+//! Random boards, compared step by step with a list that is sorted anew each time.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::board::index::split_entry;
+use crate::board::{Board, FieldBound, Kind, Only, Order, Scores, Store, Update, Value, Write};
+use crate::error::{Damage, Error};
+
+#[derive(Clone, Debug)]
+enum Op {
+    Set { name: u8, seeds: Vec<u64>, only: Only, update: Update, keep: Option<u64>, at: i64 },
+    Remove(u8),
+    Trim(u64),
+    Clear,
+}
+
+fn field_type() -> impl Strategy<Value = FieldType> {
+    prop_oneof![
+        Just(FieldType::Float),
+        Just(FieldType::Int),
+        (1_u8..=62).prop_map(FieldType::Bits),
+        (1_u8..=18).prop_map(FieldType::Digits),
+        (any::<i64>(), any::<i64>())
+            .prop_filter("lo < hi", |(a, b)| a != b)
+            .prop_map(|(a, b)| FieldType::Range(a.min(b), a.max(b))),
+        (-5_i64..5, 1_i64..9).prop_map(|(lo, width)| FieldType::Range(lo, lo + width)),
+    ]
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::Ascending), Just(Order::Descending)]
+}
+
+fn ties() -> impl Strategy<Value = Ties> {
+    let unit = prop_oneof![Just(TimeUnit::Milliseconds), Just(TimeUnit::Seconds)];
+    let rule = prop_oneof![Just(TieRule::First), Just(TieRule::Last), Just(TieRule::Joined)];
+    prop_oneof![Just(Ties::Shared), (rule, unit).prop_map(|(rule, unit)| Ties::ByTime(rule, unit))]
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    (prop::collection::vec((order(), field_type()), 1..5), ties()).prop_map(|(fields, ties)| Rules {
+        fields: fields
+            .into_iter()
+            .enumerate()
+            .map(|(i, (order, kind))| Field { name: format!("f{i}"), order, kind })
+            .collect(),
+        ties,
+        keep: None,
+        update: Update::Set,
+        data: None,
+    })
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let only = prop_oneof![4 => Just(Only::Any), 1 => Just(Only::New), 1 => Just(Only::Existing)];
+    let update = prop_oneof![3 => Just(Update::Set), 1 => Just(Update::Best)];
+    let keep = prop_oneof![3 => Just(None), 1 => (1_u64..9).prop_map(Some)];
+    let set = (0_u8..12, prop::collection::vec(any::<u64>(), 4), only, update, keep, 0_i64..5000);
+    prop_oneof![
+        20 => set.prop_map(|(name, seeds, only, update, keep, at)| Op::Set { name, seeds, only, update, keep, at }),
+        3 => (0_u8..12).prop_map(Op::Remove),
+        1 => (0_u64..8).prop_map(Op::Trim),
+        1 => Just(Op::Clear),
+    ]
+}
+
+/// A value of a field: mostly one of few, so that ties happen, and the extremes of its type.
+fn value(kind: FieldType, seed: u64) -> Value {
+    let pick = (seed % 7) as usize;
+    match kind.bounds() {
+        None => {
+            let floats = [0.0, 1.5, -1.5, 5e-324, f64::MAX, f64::MIN, 1e16 + 2.0];
+            Value::Float(floats[pick])
+        }
+        Some((lo, hi)) => {
+            let middle = lo.midpoint(hi);
+            let near = [lo, lo + 1, middle, middle.max(lo + 1) - 1, hi - 1, hi, 0.clamp(lo, hi)];
+            Value::Integer(near[pick])
+        }
+    }
+}
+
+fn name(index: u8) -> Vec<u8> {
+    match index {
+        0 => Vec::new(),
+        1 => b"\0".to_vec(),
+        2 => b"\x01\0\0\0\x01b".to_vec(),
+        3 => vec![0xff; 9],
+        4 => b"\x02\x80\0\0\0\0\0\0\0b".to_vec(),
+        _ => vec![b'a' + index],
+    }
+}
+
+const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
+
+fn check(board: &Board<Model>, naive: &Naive) {
+    let sorted = naive.sorted();
+    assert_eq!(board.members().unwrap(), sorted.len() as u64);
+    for kind in KINDS {
+        check_rows(board, naive, &sorted, kind);
+        check_groups(board, naive, &sorted, kind);
+    }
+    let mut last: Option<&Member> = None;
+    for (position, member) in sorted.iter().enumerate() {
+        let found = board.find(&member.name).unwrap().expect("the member is there");
+        assert_eq!(found.decoded.values, member.values);
+        assert_eq!(board.position(&found.element).unwrap(), Some(position as u64));
+        assert_eq!(board.rank(&found, Kind::Ordinal).unwrap(), position as u64 + 1);
+        for kind in [Kind::Competition, Kind::Dense] {
+            assert_eq!(board.rank(&found, kind).unwrap(), naive.rank(&member.values, kind), "{kind:?}");
+            assert_eq!(board.rank_for(&member.values, kind).unwrap(), naive.rank(&member.values, kind));
+        }
+        if let Some(last) = last.filter(|last| last.values != member.values) {
+            assert_eq!(board.better_groups(&member.values, Some(&last.values)).unwrap(), 1);
+        }
+        last = Some(member);
+        let worse = sorted.iter().filter(|other| naive.by_fields(&other.values, &member.values).is_gt()).count();
+        assert_eq!(board.worse(&member.values).unwrap(), worse as u64);
+        check_first_field(board, naive, &sorted, member.values[0]);
+    }
+    for stranger in 0..12 {
+        let there = naive.get(&name(stranger)).is_some();
+        assert_eq!(board.find(&name(stranger)).unwrap().is_some(), there);
+    }
+    let lowest = board.store.elements().iter().filter(|(score, _)| *score == f64::NEG_INFINITY);
+    let mut entries: Vec<Vec<u8>> = lowest.filter_map(|(_, entry)| Some(split_entry(entry)?.0.to_vec())).collect();
+    entries.sort();
+    let mut names: Vec<Vec<u8>> = naive.members.iter().map(|member| member.name.clone()).collect();
+    names.sort();
+    if board.schema().layout.spills() {
+        assert_eq!(entries, names, "no orphan and no gap in the index");
+    }
+}
+
+fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
+    for first in 0..=sorted.len() {
+        let rows = board.rows(first as u64, 3, kind).unwrap();
+        let rows: Vec<_> = rows.iter().map(|row| (row.rank, row.member().to_vec(), row.values.clone())).collect();
+        let expected: Vec<_> = sorted
+            .iter()
+            .enumerate()
+            .skip(first)
+            .take(3)
+            .map(|(i, member)| {
+                let rank = if kind == Kind::Ordinal { i as u64 + 1 } else { naive.rank(&member.values, kind) };
+                (rank, member.name.clone(), member.values.clone())
+            })
+            .collect();
+        assert_eq!(rows, expected, "{kind:?} from {first}");
+    }
+}
+
+fn check_groups(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
+    let mut expected: Vec<(u64, Vec<Vec<u8>>)> = Vec::new();
+    for group in sorted.chunk_by(|a, b| a.values == b.values) {
+        let first = sorted.iter().position(|member| member.name == group[0].name).unwrap() as u64;
+        let rank = if kind == Kind::Ordinal { first + 1 } else { naive.rank(&group[0].values, kind) };
+        let mut names: Vec<Vec<u8>> = group.iter().map(|member| member.name.clone()).collect();
+        if naive.rules.ties == Ties::Shared {
+            names.sort();
+        }
+        let found = board.find(&group[0].name).unwrap().unwrap();
+        let positions = board.group_positions(&group[0].values, &found).unwrap();
+        assert_eq!(positions, (first, first + group.len() as u64));
+        let listed = board.group_names(positions, 1, 2, rank).unwrap();
+        let listed: Vec<Vec<u8>> = listed.iter().flat_map(|(_, names)| names.map(<[u8]>::to_vec)).collect();
+        assert_eq!(listed, names.iter().skip(1).take(2).cloned().collect::<Vec<_>>());
+        expected.push((rank, names));
+    }
+    for skipped in 0..=expected.len() as u64 {
+        let first = board.skip_groups(0, skipped).unwrap();
+        let end = board.skip_groups(first, 2).unwrap();
+        let groups = board.groups(first, end, skipped, kind).unwrap();
+        let groups: Vec<(u64, Vec<Vec<u8>>)> =
+            groups.iter().map(|(rank, names)| (rank, names.map(<[u8]>::to_vec).collect())).collect();
+        let expected: Vec<_> = expected.iter().skip(skipped as usize).take(2).cloned().collect();
+        assert_eq!(groups, expected, "{kind:?} behind {skipped} groups");
+    }
+}
+
+fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], value: Value) {
+    for (exclude_min, exclude_max) in [(false, false), (true, false), (false, true)] {
+        let infinite = |sign: f64| FieldBound::new(Value::Float(sign * f64::INFINITY), false);
+        let from = FieldBound::new(value, exclude_min);
+        let to = FieldBound::new(value, exclude_max);
+        for (min, max) in [(from, infinite(1.0)), (infinite(-1.0), to), (from, to)] {
+            let inside = |member: &&Member| {
+                let low = match min.value {
+                    Value::Float(f64::NEG_INFINITY) if !min.exclusive => true,
+                    bound => {
+                        let order = member.values[0].compare(bound);
+                        order.is_gt() || order.is_eq() && !min.exclusive
+                    }
+                };
+                let high = match max.value {
+                    Value::Float(f64::INFINITY) if !max.exclusive => true,
+                    bound => {
+                        let order = member.values[0].compare(bound);
+                        order.is_lt() || order.is_eq() && !max.exclusive
+                    }
+                };
+                low && high
+            };
+            let (first, end) = board.first_field_positions(min, max).unwrap();
+            let got: Vec<&Member> = sorted.iter().skip(first as usize).take((end - first) as usize).collect();
+            let expected: Vec<&Member> = sorted.iter().filter(inside).collect();
+            assert_eq!(got, expected, "{min:?} {max:?} {}", naive.rules);
+        }
+    }
+}
+
+/// Does the same to both, and compares all that can be asked of them.
+fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
+    match op {
+        Op::Set { name: index, seeds, only, update, keep, at } => {
+            let write = Write { only, update, keep, now: EPOCH + at, ..PLAIN_WRITE };
+            let written = board.write(&write, &[(values(&seeds), name(index))]).unwrap();
+            let expected = naive.set(&name(index), &values(&seeds), &write);
+            assert_eq!((written.added, written.changed, written.refused), expected);
+        }
+        Op::Remove(index) => {
+            let there = naive.get(&name(index)).is_some();
+            assert_eq!(board.remove(&[name(index)]).unwrap(), u64::from(there));
+            naive.members.retain(|member| member.name != name(index));
+        }
+        Op::Trim(keep) => {
+            let mut kept = naive.sorted();
+            let left = kept.split_off((keep as usize).min(kept.len()));
+            board.note_leavers();
+            let (count, elements) = board.trim(keep, true).unwrap();
+            let names: Vec<_> = elements.iter().map(|element| board.name_of(element).to_vec()).collect();
+            assert_eq!(count, left.len() as u64);
+            assert_eq!(names, left.into_iter().map(|member| member.name).collect::<Vec<_>>());
+            assert_eq!(board.take_left(), names);
+            naive.members = kept;
+        }
+        Op::Clear => {
+            assert_eq!(board.clear().unwrap(), naive.members.len() as u64);
+            naive.members.clear();
+        }
+    }
+    // As a read opens it, which counts what the write took from the size.
+    check(&Board { order: board.order, ..Board::open(board.store.clone()).unwrap() }, naive);
+}
+
+const PLAIN_WRITE: Write =
+    Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now: EPOCH, ranks: false };
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn boards_agree_with_the_naive_one(rules in rules(), ops in prop::collection::vec(op(), 1..40)) {
+        let mut board = Board::open(Model::default()).unwrap();
+        board.create(rules.clone(), false, b"b").unwrap();
+        let mut naive = Naive { rules: rules.clone(), members: Vec::new() };
+        for op in ops {
+            let values = |seeds: &[u64]| rules.fields.iter().zip(seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
+            apply(op, &mut board, &mut naive, values);
+        }
+    }
+
+    /// Whatever a core command does to a spilled board: no command answers wrongly about a member that it finds, and a
+    /// repair leaves a sound board.
+    #[test]
+    fn damage_is_met_and_repaired(rules in rules(), ops in prop::collection::vec(op(), 1..20),
+                                  strays in prop::collection::vec((any::<u64>(), 0_u8..12, 0_u8..6), 1..4)) {
+        let mut board = Board::open(Model::default()).unwrap();
+        board.create(rules.clone(), false, b"b").unwrap();
+        let mut naive = Naive { rules: rules.clone(), members: Vec::new() };
+        for op in ops {
+            let values = |seeds: &[u64]| rules.fields.iter().zip(seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
+            apply(op, &mut board, &mut naive, values);
+        }
+        let mut store = board.store;
+        for (seed, index, what) in strays {
+            let elements = store.elements().to_vec();
+            let picked = elements.get(seed as usize % elements.len().max(1)).cloned().unwrap_or_default();
+            match what {
+                0 => store.insert(seed as f64, &name(index)),
+                1 => store.insert(f64::NEG_INFINITY, &name(index)),
+                2 => { store.remove(&picked.1); }
+                3 => store.insert(seed as f64, &picked.1),
+                4 => store.insert(seed as f64, b""),
+                _ => store.insert(picked.0, &[&picked.1, name(index).as_slice()].concat()),
+            }
+        }
+        let before = store.elements().to_vec();
+        // A lost marker is another matter: without it nobody knows what the sorted set was.
+        let marked = before.iter().any(|(score, name)| *score == f64::NEG_INFINITY && name.starts_with(MARKER_START));
+        prop_assume!(marked);
+        for index in 0..12 {
+            let Ok(mut board) = Board::open(store.clone()) else { continue };
+            let values: Tuple = rules.fields.iter().map(|field| value(field.kind, 5)).collect();
+            if board.write(&Write { keep: Some(3), ..PLAIN_WRITE }, &[(values.clone(), name(index)), (values, name(3))]).is_err() {
+                prop_assert_eq!(board.store.elements(), before.as_slice(), "an error that wrote");
+            }
+        }
+        let Ok(mut board) = Board::open_damaged(store) else { return Ok(()) };
+        for _ in 0..3 {
+            board.verify(0, u64::MAX, true, || false).unwrap();
+        }
+        let mut board = Board::open_damaged(board.store).unwrap();
+        let report = board.verify(0, u64::MAX, false, || false).unwrap();
+        prop_assert_eq!((report.missing, report.orphaned), (0, 0), "{:?}", board.store.elements());
+        let sound = Board::open(board.store);
+        prop_assert!(sound.is_ok());
+        let sound = sound.unwrap();
+        if report.undecodable == 0 {
+            let members = sound.members();
+            prop_assert!(members.is_ok(), "{:?}", members);
+            for row in sound.rows(0, u64::MAX, Kind::Ordinal).unwrap() {
+                let found = sound.find(&row.member().to_vec()).unwrap();
+                prop_assert!(found.is_some_and(|found| found.decoded.values == row.values));
+            }
+        }
+    }
+
+    /// Sorted sets without a schema, with infinite scores, attributes or not, read from either end.
+    #[test]
+    fn plain_sets_are_boards(scores in prop::collection::vec(0_usize..6, 0..12), order in order()) {
+        let infinities = [f64::NEG_INFINITY, -1.5, 0.0, 7.0, f64::MAX, f64::INFINITY];
+        let mut model = Model::default();
+        let mut rules = Rules::implicit();
+        rules.fields[0].order = order;
+        let mut naive = Naive { rules, members: Vec::new() };
+        for (i, score) in scores.into_iter().enumerate() {
+            let (name, score) = (name(i as u8), infinities[score]);
+            model.insert(score, &name);
+            naive.members.push(Member { name, values: Tuple::from_slice(&[Value::Float(score)]), time: 0 });
+        }
+        let mut board = Board::open(model).unwrap();
+        board.read_from(order).unwrap();
+        check(&board, &naive);
+        let keep = naive.members.len() as u64 / 2;
+        board.trim(keep, false).unwrap();
+        let mut kept = naive.sorted();
+        kept.truncate(keep as usize);
+        naive.members = kept;
+        check(&Board { order, ..Board::open(board.store).unwrap() }, &naive);
+    }
+
+    #[test]
+    fn schemas_read_back(rules in rules(), keep in prop::option::of(1_u64..1000), best in any::<bool>(),
+                         data in prop::option::of((any::<Vec<u8>>(), prop::option::of(any::<Vec<u8>>())))) {
+        let data = data.map(|(hash, owner)| Data { hash, owner });
+        let rules = Rules { keep, update: if best { Update::Best } else { Update::Set }, data, ..rules };
+        let text = rules.to_string();
+        let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
+        prop_assert_eq!(Rules::parse(&words).unwrap(), rules);
+    }
+
+    /// The order of places is the order of tuples, and nothing of a tuple is lost, for any values.
+    #[test]
+    fn places_are_exact(rules in rules(), seeds in prop::collection::vec((any::<u64>(), any::<u64>()), 4),
+                        times in (0_u64..1 << 32, 0_u64..1 << 32)) {
+        let schema = Schema::new(rules.clone());
+        let tuple = |pick: fn(&(u64, u64)) -> u64| -> Tuple {
+            rules.fields.iter().zip(&seeds).map(|(field, seeds)| any_value(field.kind, pick(seeds))).collect()
+        };
+        let (a, b) = (tuple(|seeds| seeds.0), tuple(|seeds| seeds.1));
+        let naive = Naive { rules: rules.clone(), members: Vec::new() };
+        let order = naive.by_fields(&a, &b).then(naive.by_time(times.0 as i64, times.1 as i64));
+        let (at_a, at_b) = (schema.layout.encode(&a, times.0), schema.layout.encode(&b, times.1));
+        let stored = at_a.score.total_cmp(&at_b.score).then_with(|| at_a.spill.cmp(&at_b.spill));
+        let stored = if schema.order() == Order::Descending { stored.reverse() } else { stored };
+        prop_assert_eq!(stored, order, "{} {:?} {:?}", rules, a, b);
+        let element = [at_a.spill.as_slice(), b"member"].concat();
+        let decoded = schema.layout.decode(at_a.score, &element).expect("decodes");
+        prop_assert_eq!(&decoded.values, &a);
+        if rules.ties != Ties::Shared {
+            prop_assert_eq!(decoded.time, Some(times.0));
+        }
+    }
+}
+
+/// Any value of the field, not only the few above.
+fn any_value(kind: FieldType, seed: u64) -> Value {
+    match kind.bounds() {
+        None => {
+            let float = f64::from_bits(seed);
+            Value::Float(if float.is_finite() { float + 0.0 } else { 0.0 })
+        }
+        Some((lo, hi)) => {
+            let size = (i128::from(hi) - i128::from(lo) + 1) as u128;
+            Value::Integer((i128::from(lo) + (u128::from(seed) % size) as i128) as i64)
+        }
+    }
+}
+
+fn layout_of(text: &str) -> (String, Option<u32>) {
+    let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
+    let schema = Schema::new(Rules::parse(&words).unwrap());
+    (schema.layout.name().to_owned(), schema.layout.bits())
+}
+
+#[test]
+fn layouts_follow_from_the_schema() {
+    let cases = [
+        ("ASC", "plain", None),
+        ("FIELD a FLOAT", "plain", None),
+        ("FIELD a FLOAT TIES FIRST", "spilled", None),
+        ("FIELD a INT", "spilled", None),
+        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 13", "packed", Some(53)),
+        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 14", "packed63", Some(54)),
+        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 20", "packed63", Some(60)),
+        ("FIELD a BITS 62", "packed63", Some(62)),
+        ("FIELD a BITS 62 FIELD b BITS 1", "spilled", None),
+        ("FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3", "packed", Some(30)),
+        ("FIELD a BITS 12 TIES FIRST", "packed", Some(53)),
+        ("FIELD a BITS 13 TIES FIRST", "packed63", Some(54)),
+        ("FIELD a BITS 21 TIES FIRST S", "packed", Some(53)),
+        ("FIELD a RANGE -9007199254740992 9007199254740992", "packed", Some(55)),
+        ("FIELD a RANGE -9007199254740993 0", "packed63", Some(54)),
+        ("FIELD a RANGE 9007199254740993 9007199254740994", "packed63", Some(1)),
+        ("FIELD a RANGE -1 1 FIELD b INT", "spilled", None),
+    ];
+    for (text, layout, bits) in cases {
+        assert_eq!(layout_of(text), (layout.to_owned(), bits), "{text}");
+    }
+}
+
+#[test]
+fn medals_are_readable() {
+    let words: Vec<&[u8]> =
+        "FIELD gold DIGITS 3 FIELD silver DIGITS 3 FIELD bronze DIGITS 3".split(' ').map(str::as_bytes).collect();
+    let schema = Schema::new(Rules::parse(&words).unwrap());
+    let values = [46, 37, 38].map(Value::Integer);
+    assert_eq!(schema.layout.encode(&values, 0).score, 46_037_038.0);
+}
+
+#[test]
+fn markers_are_found_read_and_refused() {
+    let cases: [(&[u8], bool); 7] = [
+        (b"\0rank 1 FIELD a DESC INT", true),
+        (b"\0rank 1 FIELD a DESC INT DATA a%20b OWNED %", true),
+        (b"\0rank 1 FIELD a DESC INT DATA a%2", false),
+        (b"\0rank 2 FIELD a DESC INT", false),
+        (b"\0rank 1 FIELD a DESC HUGE", false),
+        (b"\0rank 1", false),
+        (b"\0rank ", false),
+    ];
+    for (marker, valid) in cases {
+        let mut model = Model::default();
+        model.insert(f64::NEG_INFINITY, marker);
+        let board = Board::open(model);
+        assert_eq!(board.is_ok(), valid, "{}", marker.escape_ascii());
+    }
+}
+
+#[test]
+fn a_marker_is_the_first_element_or_the_board_is_damaged() {
+    let marker = b"\0rank 1 FIELD a DESC DIGITS 3";
+    let entry = b"\x01\0\0\0\x01a\x80\0\0\0\0\0\0\x05";
+    let open = |elements: &[&[u8]]| {
+        let mut model = Model::default();
+        elements.iter().for_each(|element| model.insert(f64::NEG_INFINITY, element));
+        match Board::open(model) {
+            Ok(board) => Ok(board.schema().explicit),
+            Err(Error::Damaged(damage)) => Err(damage),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(open(&[marker]), Ok(true));
+    assert_eq!(open(&[b"a", b"b"]), Ok(false));
+    assert_eq!(open(&[b"", marker]), Err(Damage::MarkerBehind));
+    assert_eq!(open(&[marker, b"z"]), Err(Damage::Stray));
+    assert_eq!(open(&[entry]), Err(Damage::MarkerLost));
+    // Not further than seventeen elements are looked at.
+    let names: Vec<Vec<u8>> = (0..17).map(|i| vec![0, b'a' + i]).collect();
+    let mut elements: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    elements.push(marker);
+    assert_eq!(open(&elements), Ok(false));
+    elements.remove(0);
+    assert_eq!(open(&elements), Err(Damage::MarkerBehind));
+}

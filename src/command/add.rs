@@ -1,0 +1,261 @@
+//! `RANK.ADD` and `RANK.MULTISET`.
+
+use super::args::{count, key, once, one_of, pairs, unix_time, value_of};
+use super::{forget_left, open_hash, open_owned_hash, open_to_write, ServerBoard};
+use crate::board::{parse_object, Board, Only, Pairs, Rules, Schema, Scores, Standing, Start, Update, Write, Written};
+use crate::command;
+use crate::config::check_rows;
+use crate::docs::Doc;
+use crate::error::{Error, Result, Shown};
+use crate::number::{parse_extended, parse_finite};
+use crate::server::{Access, Args, Call, Hash, Reply, Text, ZSet};
+use crate::stats;
+
+const SYNTAX: &str = "key [NX|XX] [SET|BEST] [KEEP n] [CH] [WITHRANK] [AT ms] [DATA json] {score ... member} ...";
+const COST: &str = "O(log(N)) for each member.";
+
+command! { ADD = add;
+    Doc::write("rank.add", SYNTAX, "Sets the scores of members. Returns how many are new, or old and new ranks.",
+    COST).fast()
+}
+
+command! { MULTISET = multiset;
+    Doc::write("rank.multiset", SYNTAX,
+    "Like RANK.ADD. Creates a board with as many INT fields as there are scores.", COST).fast()
+}
+
+#[derive(Default)]
+struct Options<'a> {
+    only: Only,
+    update: Option<Update>,
+    keep: Option<u64>,
+    count_changed: bool,
+    with_rank: bool,
+    at: Option<i64>,
+    json: Option<&'a [u8]>,
+}
+
+impl<'a> Options<'a> {
+    /// Reads the options in front of the scores, if there are any.
+    #[inline(always)]
+    fn parse(args: &mut Args<'a>) -> Result<Options<'a>> {
+        if begins_with_word(args) {
+            Options::parse_words(args)
+        } else {
+            Ok(Options::default())
+        }
+    }
+
+    fn parse_words(args: &mut Args<'a>) -> Result<Options<'a>> {
+        let mut options = Options::default();
+        let (mut only, mut update, mut changed, mut with_rank) = (None, None, None, None);
+        while begins_with_word(args) {
+            if args.next_if("NX") {
+                one_of(&mut only, Only::New, "NX")?;
+            } else if args.next_if("XX") {
+                one_of(&mut only, Only::Existing, "XX")?;
+            } else if args.next_if("SET") {
+                one_of(&mut update, Update::Set, "SET")?;
+            } else if args.next_if("BEST") {
+                one_of(&mut update, Update::Best, "BEST")?;
+            } else if args.next_if("KEEP") {
+                once(&mut options.keep, count(value_of(args, "KEEP")?, "KEEP", 1)?, "KEEP")?;
+            } else if args.next_if("CH") {
+                once(&mut changed, (), "CH")?;
+            } else if args.next_if("WITHRANK") {
+                once(&mut with_rank, (), "WITHRANK")?;
+            } else if args.next_if("AT") {
+                once(&mut options.at, unix_time(args)?, "AT")?;
+            } else if args.next_if("DATA") {
+                let json = value_of(args, "DATA")?.bytes();
+                once(&mut options.json, check_object(json)?, "DATA")?;
+            } else {
+                break;
+            }
+        }
+        options.only = only.map_or(Only::Any, |(only, _)| only);
+        options.update = update.map(|(update, _)| update);
+        if options.only == Only::New && options.update == Some(Update::Best) {
+            return Err(Error::OptionsConflict("NX", "BEST"));
+        }
+        (options.count_changed, options.with_rank) = (changed.is_some(), with_rank.is_some());
+        Ok(options)
+    }
+
+    #[inline(always)]
+    fn write(&self, call: &Call, schema: &Schema) -> Result<Write> {
+        let keep = match (schema.rules.keep, self.keep) {
+            (Some(keep), Some(_)) => return Err(Error::KeepTwice(keep)),
+            (keep, option) => option.or(keep),
+        };
+        Ok(Write {
+            scores: Scores::Set,
+            only: self.only,
+            update: self.update.unwrap_or(schema.rules.update),
+            keep,
+            now: clock(call, schema, self.at)?,
+            ranks: self.with_rank,
+        })
+    }
+}
+
+/// Scores begin with a digit, a sign or a dot, options do not: `inf` is the one word to be tried in vain.
+pub fn begins_with_word(args: &Args) -> bool {
+    args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic))
+}
+
+/// The text of a JSON object, as it is.
+pub fn check_object(json: &[u8]) -> Result<&[u8]> {
+    match parse_object(json) {
+        Some(_) => Ok(json),
+        None => Err(Error::Takes { what: "json", takes: "a JSON object", got: Shown::new(json) }),
+    }
+}
+
+/// Read once a command, and only where ties need it.
+#[inline(always)]
+pub fn clock(call: &Call, schema: &Schema, at: Option<i64>) -> Result<i64> {
+    if !schema.layout.has_time() {
+        return Ok(0);
+    }
+    let Some(at) = at else { return Ok(call.ctx.now()) };
+    let times = schema.layout.times();
+    if times.contains(&at) {
+        Ok(at)
+    } else {
+        Err(Error::AtTakes { first: *times.start(), last: *times.end(), got: at })
+    }
+}
+
+fn add<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let lone = lone_pair(&args);
+    let options = if lone.is_some() { Options::default() } else { Options::parse(&mut args)? };
+    let mut store = ZSet::open(call, key, Access::Write)?;
+    match Board::begin(&mut store, Scores::Set, lone)? {
+        Start::Done(added, _) => {
+            call.reply().count(u64::from(added));
+            Ok(())
+        }
+        Start::Board(marker) => {
+            let mut board = Board::with_marker(store, marker)?;
+            let pairs = pairs(board.schema(), args)?;
+            write_pairs(call, &mut board, &options, &pairs)
+        }
+    }
+}
+
+/// A finite number and a member, if that is all there is.
+#[inline(always)]
+pub fn lone_pair<'a>(args: &Args<'a>) -> Option<(f64, Text<'a>)> {
+    let mut pair = args.clone();
+    match (args.len(), pair.next(), pair.next()) {
+        (2, Some(number), Some(member)) => Some((parse_finite(number.bytes())?, member.text())),
+        _ => None,
+    }
+}
+
+fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let options = Options::parse(&mut args)?;
+    let mut board = open_to_write(call, key.clone())?;
+    if board.store.exists() || args.len() < 3 {
+        let pairs = pairs(board.schema(), args)?;
+        return write_pairs(call, &mut board, &options, &pairs);
+    }
+    if has_several_members(args.clone()) {
+        return Err(Error::SeveralMembersOfNewBoard);
+    }
+    let rules = Rules::integers(args.len().saturating_sub(1))?;
+    // Whatever is wrong with the call must be known before the board is made.
+    let schema = Schema::new(rules.clone());
+    let pairs = pairs(&schema, args)?;
+    options.write(call, &schema)?;
+    if options.json.is_some() {
+        return Err(Error::NoData);
+    }
+    if options.only == Only::Existing {
+        board.assume(schema);
+    } else {
+        board.create(rules, false, key.bytes())?;
+    }
+    write_pairs(call, &mut board, &options, &pairs)
+}
+
+/// Whether arguments for a board that does not exist were meant for several members: a name stands among the scores, or
+/// everything is a number.
+fn has_several_members(args: Args) -> bool {
+    let names = args.clone().filter(|arg| parse_extended(arg.bytes()).is_none()).count();
+    let ends_with_name = args.clone().last().is_some_and(|arg| parse_extended(arg.bytes()).is_none());
+    args.len() >= 4 && (names > usize::from(ends_with_name) || names == 0 && args.len().is_multiple_of(2))
+}
+
+#[inline(always)]
+fn write_pairs<'c>(
+    call: &'c Call<'c>,
+    board: &mut ServerBoard<'c>,
+    options: &Options,
+    pairs: &Pairs<Text<'c>>,
+) -> Result<()> {
+    let write = options.write(call, board.schema())?;
+    if options.with_rank {
+        check_rows(pairs.len() as u64)?;
+    }
+    let record = match (options.json, pairs.as_slice()) {
+        (None, _) => None,
+        (Some(json), [(_, member)]) => Some((open_hash(call, board, Access::Write)?, member, json)),
+        (Some(_), _) => return Err(Error::DataTakesOneMember),
+    };
+    let owned = match write.keep {
+        // Somebody may have to leave.
+        Some(keep) if board.members()? + pairs.len() as u64 > keep => open_owned_hash(call, board)?,
+        _ => None,
+    };
+    let written = board.write(&write, pairs)?;
+    count_written(&written);
+    if let Some((hash, member, json)) = record {
+        write_record(board, hash, member, json)?;
+    }
+    forget_left(board, owned);
+    let reply = call.reply();
+    if !options.with_rank {
+        reply.count(written.added + if options.count_changed { written.changed } else { 0 });
+        return Ok(());
+    }
+    reply.array(pairs.len() as u64);
+    for ((_, member), standing) in pairs.iter().zip(&written.standings) {
+        reply_standing(board, member, standing, &reply);
+    }
+    Ok(())
+}
+
+/// Only of a member that is on the board now.
+fn write_record<'c>(board: &ServerBoard<'c>, mut hash: Hash<'c>, member: &Text<'c>, json: &[u8]) -> Result<()> {
+    if board.find(member)?.is_some() {
+        hash.set(member.bytes(), json);
+    }
+    Ok(())
+}
+
+/// For `INFO`.
+pub fn count_written(written: &Written) {
+    if written.refused + written.evicted > 0 {
+        stats::REFUSED.add(written.refused);
+        stats::EVICTED.add(written.evicted);
+    }
+}
+
+/// `[rank, previous rank, member, score...]`
+pub fn reply_standing(board: &ServerBoard, member: &Text, standing: &Standing, reply: &Reply) {
+    let fields = board.schema().fields().len();
+    reply.array(3 + fields as u64);
+    reply.count_or_null(standing.after.as_ref().map(|(rank, _)| *rank));
+    reply.count_or_null(standing.before);
+    reply.bulk(member.bytes());
+    match &standing.after {
+        Some((_, values)) => values.iter().for_each(|value| reply.value(*value)),
+        None => (0..fields).for_each(|_| reply.null()),
+    }
+}

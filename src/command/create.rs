@@ -1,0 +1,135 @@
+//! `RANK.CREATE` and `RANK.ALTER`.
+
+use super::args::{count, key, once, one_of, value_of};
+use super::{forget_left, open_to_read, open_to_write, ServerBoard};
+use crate::board::{client_data, parse_update, Alteration, Board, Rules, Store};
+use crate::command;
+use crate::docs::{Doc, KeySpec, KeyUse};
+use crate::error::{Error, Result, Shown};
+use crate::server::{Access, Arg, Args, Call, Hash, Text, ZSet};
+
+command! { CREATE = create;
+    Doc::write("rank.create", "key [ASC|DESC|{FIELD name [ASC|DESC] [FLOAT|INT|BITS n|DIGITS n|{RANGE lo hi}]} ...] \
+    [TIES {SHARED|{FIRST [MS|S]}|{LAST [MS|S]}|{JOINED [MS|S]}}] [KEEP n] [UPDATE {SET|BEST}] \
+    [LIKE other] [{DATA hash [OWNED]}] [ADOPT]",
+    "Gives a board its schema: fields, ties, bound, update rule and hash of attributes.",
+    "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
+    .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
+    KeySpec::behind("DATA", 2, KeyUse::Read)])
+}
+
+command! { ALTER = alter;
+    Doc::write("rank.alter", "key [KEEP n|NOKEEP] [UPDATE {SET|BEST}] [{DATA hash [OWNED]}|NODATA]",
+    "Changes a board's bound, update rule or hash of attributes.",
+    "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
+    KeySpec::behind("DATA", 2, KeyUse::Read)])
+}
+
+/// Tells the server where the key is that follows each of these words; they stand at this index or later.
+pub fn tell_keys(call: &Call, words: &[&str], from: usize) {
+    call.tell_key(1);
+    let args = call.args();
+    for word in words {
+        let at = args.clone().skip(from - 1).position(|arg| arg.is(word));
+        if let Some(at) = at.filter(|at| at + from < args.len()) {
+            call.tell_key(at + from + 1);
+        }
+    }
+}
+
+fn create<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        tell_keys(call, &["LIKE", "DATA"], 2);
+        return Ok(());
+    }
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let (rules, adopt) = if args.next_if("LIKE") {
+        (rules_of(call, args)?, false)
+    } else {
+        Rules::parse_create(key.bytes(), &args.map(Arg::bytes).collect::<Vec<_>>())?
+    };
+    let store = ZSet::open(call, key.clone(), Access::Write)?;
+    let mut board = if adopt { Board::open_to_adopt(store)? } else { Board::open(store)? };
+    if let Some(data) = rules.data.as_ref().filter(|data| data.owner.is_some()) {
+        Hash::check_may_own(call, &data.hash)?;
+    }
+    let owned = open_hash_to_trim(call, &mut board, &rules)?;
+    board.create(rules, adopt, key.bytes())?;
+    forget_left(&mut board, owned);
+    call.reply().ok();
+    Ok(())
+}
+
+/// The hash that the board will own, if these rules make members leave.
+fn open_hash_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rules: &Rules) -> Result<Option<Hash<'c>>> {
+    let data = rules.data.as_ref().filter(|data| data.owner.as_deref() == Some(board.store.name().bytes()));
+    match (data, rules.keep) {
+        (Some(data), Some(keep)) if board.store.card() > keep => {
+            board.note_leavers();
+            Hash::open(call, board.store.name(), &data.hash, Access::Write).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The rules of the board that is named behind `LIKE`, which keeps its hash for itself.
+fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
+    let other: Text = value_of(&mut args, "LIKE")?.text();
+    if let Some(more) = args.next() {
+        return Err(Error::UnknownOption(Shown::new(more.bytes())));
+    }
+    let board = open_to_read(call, other)?;
+    if !board.store.exists() {
+        return Err(Error::NoSuchKey);
+    }
+    if board.marker().is_none() {
+        return Err(Error::NoSchema);
+    }
+    let mut rules = board.schema().rules.clone();
+    if let Some(data) = &mut rules.data {
+        data.owner = None;
+    }
+    Ok(rules)
+}
+
+fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        tell_keys(call, &["DATA"], 2);
+        return Ok(());
+    }
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let (mut keep, mut update, mut data) = (None, None, None);
+    if args.len() == 0 {
+        return Err(Error::Arity);
+    }
+    while let Some(arg) = args.next() {
+        match arg.bytes().to_ascii_uppercase().as_slice() {
+            b"KEEP" => one_of(&mut keep, Some(count(value_of(&mut args, "KEEP")?, "KEEP", 1)?), "KEEP")?,
+            b"NOKEEP" => one_of(&mut keep, None, "NOKEEP")?,
+            b"UPDATE" => once(&mut update, parse_update(value_of(&mut args, "UPDATE")?.bytes())?, "UPDATE")?,
+            b"DATA" => {
+                let hash = value_of(&mut args, "DATA")?.bytes();
+                let owned = args.next_if("OWNED");
+                if owned {
+                    Hash::check_may_own(call, hash)?;
+                }
+                one_of(&mut data, Some(client_data(hash, owned, key.bytes())?), "DATA")?;
+            }
+            b"NODATA" => one_of(&mut data, None, "NODATA")?,
+            _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
+        }
+    }
+    let mut board = open_to_write(call, key)?;
+    if !board.store.exists() {
+        return Err(Error::NoSuchKey);
+    }
+    let alteration = Alteration { keep: keep.map(|(keep, _)| keep), update, data: data.map(|(data, _)| data) };
+    let rules = alteration.apply(&board.schema().rules);
+    let owned = open_hash_to_trim(call, &mut board, &rules)?;
+    board.alter(rules)?;
+    forget_left(&mut board, owned);
+    call.reply().ok();
+    Ok(())
+}

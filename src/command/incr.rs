@@ -1,0 +1,74 @@
+//! `RANK.INCR`.
+
+use super::add::{begins_with_word, clock, count_written, lone_pair, reply_standing};
+use super::args::{key, once, required, unix_time};
+use super::{forget_left, open_owned_hash};
+use crate::board::{Board, Only, Scores, Start, Update, Write};
+use crate::command;
+use crate::docs::Doc;
+use crate::error::{Error, Result};
+use crate::server::{Access, Arg, Call, ZSet};
+
+command! { INCR = incr;
+    Doc::write("rank.incr", "key [WITHRANK] [AT ms] delta ... member",
+    "Adds to each score of a member. Returns the new scores, or a row with old and new rank.", "O(log(N))").fast()
+}
+
+fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let lone = lone_pair(&args);
+    let (mut with_rank, mut at) = (None, None);
+    while lone.is_none() && begins_with_word(&args) {
+        if args.next_if("WITHRANK") {
+            once(&mut with_rank, (), "WITHRANK")?;
+        } else if args.next_if("AT") {
+            once(&mut at, unix_time(&mut args)?, "AT")?;
+        } else {
+            break;
+        }
+    }
+    let mut store = ZSet::open(call, key, Access::Write)?;
+    store.announce_as(c"zincr");
+    let mut board = match Board::begin(&mut store, Scores::Add, lone)? {
+        Start::Done(_, sum) => {
+            call.reply().float(sum);
+            return Ok(());
+        }
+        Start::Board(marker) => Board::with_marker(store, marker)?,
+    };
+    let schema = board.schema();
+    let fields = schema.fields().len();
+    if args.len() != fields + 1 {
+        return Err(Error::ScoreCount { fields, got: args.len() });
+    }
+    let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
+    let member = required(&mut args)?.text();
+    let write = Write {
+        scores: Scores::Add,
+        only: Only::Any,
+        update: Update::Set,
+        keep: schema.rules.keep,
+        now: clock(call, schema, at)?,
+        ranks: with_rank.is_some(),
+    };
+    let owned = match write.keep {
+        // Somebody may have to leave.
+        Some(keep) if board.members()? >= keep => open_owned_hash(call, &mut board)?,
+        _ => None,
+    };
+    let pair = [(deltas, member)];
+    let written = board.write(&write, &pair)?;
+    count_written(&written);
+    forget_left(&mut board, owned);
+    let reply = call.reply();
+    let ([(_, member)], Some(sum)) = (&pair, &written.sum) else {
+        reply.null();
+        return Ok(());
+    };
+    match written.standings.first() {
+        Some(standing) => reply_standing(&board, member, standing, &reply),
+        None => reply.scores(sum),
+    }
+    Ok(())
+}

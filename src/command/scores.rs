@@ -1,0 +1,106 @@
+//! `RANK.COUNT`, `RANK.FORSCORE` and `RANK.SCOREAT`: reads about scores, whoever has them.
+
+use super::args::{bound, key, nothing_more, percentile, required};
+use super::open_to_read;
+use super::options::{self, RANK_COST};
+use crate::command;
+use crate::docs::Doc;
+use crate::error::{Error, Result};
+use crate::number::parse_extended;
+use crate::server::{Arg, Call};
+
+command! { COUNT = count;
+    Doc::read("rank.count", "key [min max]", "Counts the members, or those whose first field is within bounds.",
+    "O(1), or O(log(N)) with bounds or on spilled boards.").fast()
+}
+
+command! { FORSCORE = forscore;
+    Doc::read("rank.forscore", "key score ... [COMPETITION|DENSE|ORDINAL]",
+    "Returns the rank that a newcomer with these scores would get.", RANK_COST).fast()
+}
+
+command! { SCOREAT = scoreat;
+    Doc::read("rank.scoreat", "key percentile", "Returns the score at a percentile of the board.", "O(log(N))")
+    .fast()
+}
+
+fn count<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let bounds = match args.len() {
+        0 => None,
+        _ => Some((bound(required(&mut args)?, "min")?, bound(required(&mut args)?, "max")?)),
+    };
+    nothing_more(&args)?;
+    let board = open_to_read(call, key)?;
+    let members = match bounds {
+        None => board.members()?,
+        Some((min, max)) => {
+            let (first, end) = board.first_field_positions(min, max)?;
+            end - first
+        }
+    };
+    call.reply().count(members);
+    Ok(())
+}
+
+fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let board = open_to_read(call, key)?;
+    let fields = board.schema().fields().len();
+    let scores = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
+    if args.len() < fields || scores > fields {
+        return Err(Error::Scores { fields, got: scores.max(args.len().min(fields)) });
+    }
+    let values = board.schema().parse_tuple(args.take_first(fields).map(Arg::bytes))?;
+    let kind = options::kind(args)?.unwrap_or_else(|| board.default_kind());
+    let rank = board.rank_for(&values, kind)?;
+    call.reply().count(rank);
+    Ok(())
+}
+
+fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let percentile = percentile(required(&mut args)?)?;
+    nothing_more(&args)?;
+    let board = open_to_read(call, key)?;
+    if board.schema().fields().len() != 1 {
+        return Err(Error::OneFieldOnly);
+    }
+    let Some(worst) = board.members()?.checked_sub(1) else {
+        call.reply().null();
+        return Ok(());
+    };
+    // In this order whole percentiles of whole positions stay whole.
+    let exact = percentile * worst as f64 / 100.0;
+    let below = (exact.floor() as u64).min(worst);
+    let above = (exact.ceil() as u64).min(worst);
+    let score = |from_worst: u64| -> Result<f64> {
+        let values = board.values_at(worst - from_worst)?;
+        Ok(values.and_then(|values| values.first().map(|value| value.as_f64())).unwrap_or_default())
+    };
+    let low = score(below)?;
+    let high = if above == below { low } else { score(above)? };
+    call.reply().float(between(low, high, exact - exact.floor()));
+    Ok(())
+}
+
+/// Linear between two scores, either of which may be infinite or huge.
+fn between(low: f64, high: f64, share: f64) -> f64 {
+    if low == high || share == 0.0 {
+        return low;
+    }
+    let span = high - low;
+    if span.is_finite() {
+        low + span * share
+    } else if low.is_finite() || high.is_finite() {
+        low * (1.0 - share) + high * share
+    } else if share < 0.5 {
+        // Nothing lies between two infinities: the nearer one.
+        low
+    } else {
+        high
+    }
+}

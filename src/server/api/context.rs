@@ -1,0 +1,132 @@
+//! The context of a running command: its clock, its flags, its effects.
+
+use std::ffi::CStr;
+use std::marker::PhantomData;
+use std::os::raw::c_int;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
+use smallvec::SmallVec;
+
+use super::text::Text;
+
+/// A context that lives for `'c`.
+#[derive(Clone, Copy)]
+pub struct Ctx<'c> {
+    raw: *mut RedisModuleCtx,
+    lives: PhantomData<&'c ()>,
+}
+
+/// Classes of keyspace events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum EventClass {
+    Generic,
+    SortedSet,
+    Hash,
+}
+
+impl<'c> Ctx<'c> {
+    /// # Safety
+    /// The pointer must be a context that lives for `'c`, of a running command or of the module's load: there the
+    /// server's clock stands still, so that no key expires under an open handle.
+    pub unsafe fn new(raw: *mut RedisModuleCtx) -> Ctx<'c> {
+        Ctx { raw, lives: PhantomData }
+    }
+
+    /// For calls of the API.
+    pub(in crate::server) fn raw(self) -> *mut RedisModuleCtx {
+        self.raw
+    }
+
+    /// Unix milliseconds.
+    pub fn now(self) -> i64 {
+        // SAFETY: takes nothing.
+        unsafe { api!(RedisModule_Milliseconds)() }
+    }
+
+    /// Unix microseconds, where the server has them as of the command's start: it judges expiry by the same clock.
+    pub fn now_micros(self) -> i64 {
+        // SAFETY: reads a pointer that was set when the module was loaded; the function takes nothing.
+        if let Some(cached) = unsafe { raw::RedisModule_CachedMicroseconds } {
+            // SAFETY: as above.
+            return unsafe { cached() };
+        }
+        // 7.0 tells a module milliseconds alone.
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
+    }
+
+    pub(super) fn has_flag(self, flag: u32) -> bool {
+        // SAFETY: the context is alive.
+        let flags = unsafe { api!(RedisModule_GetContextFlags)(self.raw) };
+        flags as u32 & flag != 0
+    }
+
+    /// Whether the client speaks RESP3.
+    pub fn is_resp3(self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_RESP3)
+    }
+
+    /// Whether this is a node of a cluster.
+    pub fn is_cluster(self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER)
+    }
+
+    /// A standalone primary that is not loading, writes no AOF and has no child process.
+    pub fn is_alone(self) -> bool {
+        let busy = raw::REDISMODULE_CTX_FLAGS_LOADING
+            | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING
+            | raw::REDISMODULE_CTX_FLAGS_AOF
+            | raw::REDISMODULE_CTX_FLAGS_ACTIVE_CHILD
+            | raw::REDISMODULE_CTX_FLAGS_CLUSTER;
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER) && !self.has_flag(busy)
+    }
+
+    /// Tells `WATCH` and client-side caches that a key changed.
+    pub fn signal_modified(self, key: &Text) {
+        // SAFETY: context and string are alive.
+        unsafe { api!(RedisModule_SignalModifiedKey)(self.raw, key.raw()) };
+    }
+
+    /// Sends a keyspace event.
+    pub fn notify(self, class: EventClass, event: &CStr, key: &Text) {
+        let class: c_int = match class {
+            EventClass::Generic => raw::REDISMODULE_NOTIFY_GENERIC,
+            EventClass::SortedSet => raw::REDISMODULE_NOTIFY_ZSET,
+            EventClass::Hash => raw::REDISMODULE_NOTIFY_HASH,
+        };
+        // SAFETY: context and strings are alive.
+        unsafe { api!(RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.raw()) };
+    }
+
+    /// Counts a change for save points where nobody listens; elsewhere it would propagate the running command.
+    pub fn count_change(self) {
+        // SAFETY: the context is that of a running command.
+        unsafe { api!(RedisModule_ReplicateVerbatim)(self.raw) };
+    }
+
+    /// Propagates the commonest of all effects, without a list of arguments.
+    pub fn replicate_zadd(self, key: &Text, score: &str, element: &Text) {
+        // SAFETY: strings and buffer are alive; the server takes references or copies of its own.
+        unsafe {
+            api!(RedisModule_Replicate)(
+                self.raw,
+                c"ZADD".as_ptr(),
+                c"sbs".as_ptr(),
+                key.raw(),
+                score.as_ptr(),
+                score.len(),
+                element.raw(),
+            );
+        }
+    }
+
+    /// Propagates a command to the AOF and the replicas.
+    pub fn replicate<'t>(self, command: &CStr, args: impl Iterator<Item = &'t Text<'t>>) {
+        let mut args: SmallVec<[*mut RedisModuleString; 8]> = args.map(Text::raw).collect();
+        // SAFETY: the strings are alive; the server takes references of its own.
+        unsafe {
+            api!(RedisModule_Replicate)(self.raw, command.as_ptr(), c"v".as_ptr(), args.as_mut_ptr(), args.len());
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Core commands that have no low-level function, by `RM_Call`.
+//!
+//! The ones in here read. They may be called while a handle of the key is open: the server's clock stands still during a
+//! command, so no call can expire and free the value. Commands that write go through [`Key::call`](super::Key::call).
+
+use std::ffi::CStr;
+use std::io;
+use std::os::raw::c_longlong;
+
+use redis_module::raw::{self, RedisModuleCallReply, RedisModuleString};
+
+use super::context::Ctx;
+use super::text::Text;
+use crate::error::{Error, Result};
+use crate::number::FloatText;
+
+/// What a core command replied.
+pub struct CallReply {
+    raw: *mut RedisModuleCallReply,
+}
+
+impl CallReply {
+    fn checked(raw: *mut RedisModuleCallReply) -> Result<CallReply> {
+        CallReply::with_kind(raw).map(|(reply, _)| reply)
+    }
+
+    /// The reply and what it is: asking again would cost.
+    fn with_kind(raw: *mut RedisModuleCallReply) -> Result<(CallReply, isize)> {
+        if raw.is_null() {
+            let error = io::Error::last_os_error();
+            return Err(match error.kind() {
+                // The cluster's answer for keys that are not, or not all, on this node.
+                io::ErrorKind::PermissionDenied => Error::TryAgain,
+                _ => Error::Server(format!("ERR the server refused a call of redis-rank: {error}")),
+            });
+        }
+        let reply = CallReply { raw };
+        let kind = reply.kind();
+        if kind == raw::REDISMODULE_REPLY_ERROR {
+            return Err(Error::Server(String::from_utf8_lossy(reply.bytes()).into_owned()));
+        }
+        Ok((reply, kind))
+    }
+
+    fn kind(&self) -> isize {
+        // SAFETY: the reply is alive.
+        unsafe { api!(RedisModule_CallReplyType)(self.raw) as isize }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        let mut length = 0;
+        // SAFETY: the reply is alive as long as the slice, and has that many bytes.
+        unsafe {
+            let start = api!(RedisModule_CallReplyStringPtr)(self.raw, &mut length);
+            if start.is_null() {
+                return &[];
+            }
+            std::slice::from_raw_parts(start.cast(), length)
+        }
+    }
+
+    /// An integer from 0 on; 0 for any other reply.
+    pub fn count(&self) -> u64 {
+        // SAFETY: the reply is alive; of one that is no integer the server says the least number.
+        unsafe { api!(RedisModule_CallReplyInteger)(self.raw) }.max(0).unsigned_abs()
+    }
+
+    /// How many elements the array has.
+    pub fn len(&self) -> usize {
+        // SAFETY: the reply is alive.
+        unsafe { api!(RedisModule_CallReplyLength)(self.raw) }
+    }
+
+    /// The elements of an array of elements and scores inside the array.
+    fn elements_at<'a>(&self, index: usize) -> Vec<Text<'a>> {
+        // SAFETY: the reply is alive; elements belong to it; the strings that are made are ours.
+        unsafe {
+            let list = api!(RedisModule_CallReplyArrayElement)(self.raw, index);
+            if list.is_null() {
+                return Vec::new();
+            }
+            let texts = (0..api!(RedisModule_CallReplyLength)(list)).step_by(2).filter_map(|i| {
+                let element = api!(RedisModule_CallReplyArrayElement)(list, i);
+                Text::take(api!(RedisModule_CreateStringFromCallReply)(element))
+            });
+            texts.collect()
+        }
+    }
+
+    /// A string of the array.
+    pub fn text_at<'a>(&self, index: usize) -> Option<Text<'a>> {
+        // SAFETY: the reply is alive; elements belong to it; the string that is made is ours.
+        unsafe {
+            let element = api!(RedisModule_CallReplyArrayElement)(self.raw, index);
+            if element.is_null() {
+                return None;
+            }
+            Text::take(api!(RedisModule_CreateStringFromCallReply)(element))
+        }
+    }
+}
+
+impl Drop for CallReply {
+    fn drop(&mut self) {
+        // SAFETY: the reply is ours, and freed once.
+        unsafe { api!(RedisModule_FreeCallReply)(self.raw) };
+    }
+}
+
+impl<'c> Ctx<'c> {
+    /// A write command that propagates and announces itself.
+    pub(super) fn call(self, command: &CStr, args: &[&Text]) -> Result<CallReply> {
+        let mut args: Vec<*mut RedisModuleString> = args.iter().map(|arg| arg.raw()).collect();
+        // SAFETY: the strings are alive during the call.
+        CallReply::checked(unsafe {
+            api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"!v".as_ptr(), args.as_mut_ptr(), args.len())
+        })
+    }
+
+    /// How many elements are below this one.
+    pub fn zrank(self, key: &Text, element: &Text) -> Result<Option<u64>> {
+        // SAFETY: the strings are alive during the call.
+        let (reply, kind) = CallReply::with_kind(unsafe {
+            api!(RedisModule_Call)(self.raw(), c"ZRANK".as_ptr(), c"ss".as_ptr(), key.raw(), element.raw())
+        })?;
+        Ok((kind == raw::REDISMODULE_REPLY_INTEGER).then(|| reply.count()))
+    }
+
+    /// How many elements have a score below (`inclusive`: or at) this one.
+    pub fn zcount_below(self, key: &Text, score: f64, inclusive: bool) -> Result<u64> {
+        let mut number = FloatText::new();
+        let bound = [if inclusive { "" } else { "(" }, number.print(score)].concat();
+        // SAFETY: strings and buffer are alive during the call.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                c"ZCOUNT".as_ptr(),
+                c"scb".as_ptr(),
+                key.raw(),
+                c"-inf".as_ptr(),
+                bound.as_ptr(),
+                bound.len(),
+            )
+        })?;
+        Ok(reply.count())
+    }
+
+    /// An error while the keys' slot is moving and one of them is not here.
+    pub fn check_not_moving(self, a: &Text, b: &Text) -> Result<()> {
+        // SAFETY: the strings are alive during the call.
+        CallReply::checked(unsafe {
+            api!(RedisModule_Call)(self.raw(), c"EXISTS".as_ptr(), c"ss".as_ptr(), a.raw(), b.raw())
+        })
+        .map(drop)
+    }
+
+    /// `ZSCAN`: the cursor to go on with, and elements.
+    pub fn zscan(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'c>>)> {
+        let cursor = cursor.to_string();
+        // SAFETY: strings and buffers are alive during the call; `l` takes a long long.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                c"ZSCAN".as_ptr(),
+                c"sbcl".as_ptr(),
+                key.raw(),
+                cursor.as_ptr(),
+                cursor.len(),
+                c"COUNT".as_ptr(),
+                i64::try_from(count).unwrap_or(i64::MAX),
+            )
+        })?;
+        let next = reply.text_at(0).and_then(|text| std::str::from_utf8(text.bytes()).ok()?.parse().ok());
+        Ok((next.unwrap_or(0), reply.elements_at(1)))
+    }
+
+    /// The elements between two indexes, both included.
+    pub fn zrange(self, key: &Text, first: u64, last: u64) -> Result<CallReply> {
+        // SAFETY: the strings are alive during the call; `l` takes a long long.
+        CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                c"ZRANGE".as_ptr(),
+                c"sll".as_ptr(),
+                key.raw(),
+                first as c_longlong,
+                last as c_longlong,
+            )
+        })
+    }
+}

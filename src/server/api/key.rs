@@ -1,0 +1,118 @@
+//! Open keys.
+
+use std::ffi::CStr;
+use std::os::raw::c_int;
+use std::ptr::NonNull;
+
+use redis_module::raw::{self, RedisModuleKey};
+
+use super::context::Ctx;
+use super::core::CallReply;
+use super::text::Text;
+use crate::error::Result;
+
+/// What a key is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Like every look-up of the module, one that counts no hit or miss and causes no event.
+    Read,
+    /// A read or a write.
+    Write,
+}
+
+/// What a key holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyType {
+    Empty,
+    SortedSet,
+    Hash,
+    Other,
+}
+
+/// An open key. It lives no longer than the command, and a call that may free its value consumes it.
+pub struct Key<'c> {
+    ctx: Ctx<'c>,
+    name: Text<'c>,
+    access: Access,
+    raw: NonNull<RedisModuleKey>,
+}
+
+impl<'c> Key<'c> {
+    /// `None` for a key that does not exist and is not opened for writing.
+    pub fn open(ctx: Ctx<'c>, name: &Text<'c>, access: Access) -> Option<Key<'c>> {
+        let mode = match access {
+            Access::Read => silent_mode(),
+            Access::Write => raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
+        };
+        // SAFETY: context and name are alive.
+        let raw = unsafe { api!(RedisModule_OpenKey)(ctx.raw(), name.raw(), mode as c_int) };
+        NonNull::new(raw).map(|raw| Key { ctx, name: name.clone(), access, raw })
+    }
+
+    /// For calls of the API.
+    pub(in crate::server) fn raw(&self) -> *mut RedisModuleKey {
+        self.raw.as_ptr()
+    }
+
+    /// What the key holds.
+    pub fn kind(&self) -> KeyType {
+        // SAFETY: the key is open.
+        match unsafe { api!(RedisModule_KeyType)(self.raw()) } as isize {
+            raw::REDISMODULE_KEYTYPE_EMPTY => KeyType::Empty,
+            raw::REDISMODULE_KEYTYPE_ZSET => KeyType::SortedSet,
+            raw::REDISMODULE_KEYTYPE_HASH => KeyType::Hash,
+            _ => KeyType::Other,
+        }
+    }
+
+    /// How many elements it has.
+    pub fn len(&self) -> u64 {
+        // SAFETY: the key is open.
+        unsafe { api!(RedisModule_ValueLength)(self.raw()) as u64 }
+    }
+
+    /// When the key expires, in Unix milliseconds.
+    pub fn expiry(&self) -> Option<i64> {
+        // SAFETY: the key is open. Negative for none.
+        Some(unsafe { api!(RedisModule_GetAbsExpire)(self.raw()) }).filter(|at_ms| *at_ms >= 0)
+    }
+
+    /// Lets the key expire.
+    pub fn expire_at(&self, at_ms: i64) {
+        // SAFETY: the key is open for writing.
+        unsafe { api!(RedisModule_SetAbsExpire)(self.raw(), at_ms) };
+    }
+
+    /// Deletes the key, and frees its value in the background. The handle stays good, for a key that is empty now.
+    pub fn unlink(&self) {
+        // SAFETY: the key is open for writing.
+        unsafe { api!(RedisModule_UnlinkKey)(self.raw()) };
+    }
+
+    /// Runs a core command that may free the value, with this key as its first argument; it propagates and announces
+    /// itself. The handle is closed for it, and another one takes its place.
+    pub fn call(self, command: &CStr, args: &[&Text]) -> (Option<Key<'c>>, Result<CallReply>) {
+        let (ctx, name, access) = (self.ctx, self.name.clone(), self.access);
+        drop(self);
+        let args: Vec<&Text> = std::iter::once(&name).chain(args.iter().copied()).collect();
+        let reply = ctx.call(command, &args);
+        (Key::open(ctx, &name, access), reply)
+    }
+}
+
+impl Drop for Key<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the key is ours, and closed once.
+        unsafe { api!(RedisModule_CloseKey)(self.raw()) };
+    }
+}
+
+/// 7.0 has no flags for silence, but opens for writing silently; nothing is written through it.
+fn silent_mode() -> u32 {
+    // SAFETY: reads a pointer that was set when the module was loaded.
+    if unsafe { raw::RedisModule_GetOpenKeyModesAll }.is_some() {
+        raw::REDISMODULE_READ | raw::REDISMODULE_OPEN_KEY_NOSTATS | raw::REDISMODULE_OPEN_KEY_NONOTIFY
+    } else {
+        raw::REDISMODULE_READ | raw::REDISMODULE_WRITE
+    }
+}

@@ -1,0 +1,35 @@
+//! The module API made safe: contexts, keys, strings, calls of core commands, replies.
+
+/// The function behind a pointer that every server from 7.0 on fills in.
+macro_rules! api {
+    ($name:ident) => {
+        match redis_module::raw::$name {
+            Some(function) => function,
+            None => $crate::server::api::missing(stringify!($name)),
+        }
+    };
+}
+
+mod context;
+mod core;
+mod family;
+mod key;
+mod names;
+mod reply;
+mod rights;
+mod stopwatch;
+mod text;
+
+pub use context::{Ctx, EventClass};
+pub use family::{climbs_for_ranks, find_family};
+pub use key::{Access, Key, KeyType};
+pub use names::{forget_names, kept};
+pub use reply::Reply;
+pub use stopwatch::Stopwatch;
+pub use text::{Arg, Args, Text};
+
+/// Cannot happen on a server that loaded the module; ends the command, not the server.
+#[cold]
+pub fn missing(name: &str) -> ! {
+    std::panic::panic_any(format!("the server has no {name}"))
+}

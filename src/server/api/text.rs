@@ -1,0 +1,181 @@
+//! The server's strings.
+
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+use redis_module::raw::RedisModuleString;
+
+/// A string that belongs to the running command's arguments.
+#[derive(Clone, Copy)]
+pub struct Arg<'a> {
+    raw: *mut RedisModuleString,
+    lives: PhantomData<&'a ()>,
+}
+
+impl<'a> Arg<'a> {
+    /// What the client sent.
+    pub fn bytes(self) -> &'a [u8] {
+        // SAFETY: the string lives for 'a, and nothing writes to it.
+        unsafe { bytes_of(self.raw) }
+    }
+
+    /// The same as a string for the API.
+    pub fn text(self) -> Text<'a> {
+        Text { raw: self.raw, owned: false, lives: PhantomData }
+    }
+
+    /// Whether it is this keyword, in any case.
+    pub fn is(self, keyword: &str) -> bool {
+        self.bytes().eq_ignore_ascii_case(keyword.as_bytes())
+    }
+}
+
+/// The arguments of a command that are still to be read.
+#[derive(Clone)]
+pub struct Args<'a> {
+    rest: &'a [*mut RedisModuleString],
+}
+
+impl<'a> Args<'a> {
+    /// # Safety
+    /// The strings must live for `'a`.
+    pub unsafe fn new(rest: &'a [*mut RedisModuleString]) -> Args<'a> {
+        Args { rest }
+    }
+
+    /// The next argument, which stays.
+    pub fn peek(&self) -> Option<Arg<'a>> {
+        self.clone().next()
+    }
+
+    /// Takes the next argument if it is this keyword.
+    pub fn next_if(&mut self, keyword: &str) -> bool {
+        let found = self.peek().is_some_and(|arg| arg.is(keyword));
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    /// The next `count` arguments apart from the others; fewer if there are fewer.
+    pub fn take_first(&mut self, count: usize) -> Args<'a> {
+        let (first, rest) = self.rest.split_at(count.min(self.rest.len()));
+        self.rest = rest;
+        Args { rest: first }
+    }
+}
+
+impl<'a> Iterator for Args<'a> {
+    type Item = Arg<'a>;
+
+    fn next(&mut self) -> Option<Arg<'a>> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(Arg { raw: *first, lives: PhantomData })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.rest.len(), Some(self.rest.len()))
+    }
+}
+
+impl ExactSizeIterator for Args<'_> {}
+
+/// A string of the server: an argument, which lives for `'a` without our doing, or one of which we hold a reference.
+pub struct Text<'a> {
+    raw: *mut RedisModuleString,
+    owned: bool,
+    lives: PhantomData<&'a ()>,
+}
+
+impl<'a> Text<'a> {
+    /// A new string.
+    pub fn new(bytes: &[u8]) -> Text<'a> {
+        // SAFETY: a context is only needed for automatic memory, which we do not use.
+        Text::own(unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) })
+    }
+
+    /// # Safety
+    /// The string must be alive.
+    pub unsafe fn share(raw: *mut RedisModuleString) -> Text<'a> {
+        // SAFETY: as the caller says.
+        unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };
+        Text::own(raw)
+    }
+
+    fn own(raw: *mut RedisModuleString) -> Text<'a> {
+        Text { raw, owned: true, lives: PhantomData }
+    }
+
+    /// # Safety
+    /// The caller's reference passes to the `Text`.
+    pub unsafe fn take(raw: *mut RedisModuleString) -> Option<Text<'a>> {
+        // Lazily: a `Text` made and dropped for a null pointer would free it.
+        (!raw.is_null()).then(|| Text::own(raw))
+    }
+
+    /// Whether it is the same string, or one that says the same.
+    pub fn is_same(&self, other: &Text) -> bool {
+        self.raw == other.raw || self.bytes() == other.bytes()
+    }
+
+    /// For calls of the API.
+    pub(in crate::server) fn raw(&self) -> *mut RedisModuleString {
+        self.raw
+    }
+
+    /// A reference passes to the caller.
+    pub fn into_raw(self) -> *mut RedisModuleString {
+        if self.owned {
+            return ManuallyDrop::new(self).raw;
+        }
+        // SAFETY: the string is alive.
+        unsafe { Text::share(self.raw) }.into_raw()
+    }
+
+    /// What it says.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the string is alive, and nothing writes to it.
+        unsafe { bytes_of(self.raw) }
+    }
+}
+
+impl AsRef<[u8]> for Text<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+impl Clone for Text<'_> {
+    fn clone(&self) -> Self {
+        if self.owned {
+            // SAFETY: the string is alive.
+            unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), self.raw) };
+        }
+        Text { ..*self }
+    }
+}
+
+impl Drop for Text<'_> {
+    fn drop(&mut self) {
+        if self.owned {
+            // SAFETY: the reference is ours, and given up once.
+            unsafe { api!(RedisModule_FreeString)(ptr::null_mut(), self.raw) };
+        }
+    }
+}
+
+/// # Safety
+/// The string must outlive the slice.
+unsafe fn bytes_of<'a>(raw: *mut RedisModuleString) -> &'a [u8] {
+    let mut length = 0;
+    // SAFETY: the server returns a pointer to that many bytes, never null for a live string.
+    unsafe {
+        let start = api!(RedisModule_StringPtrLen)(raw, &mut length);
+        if start.is_null() {
+            return &[];
+        }
+        std::slice::from_raw_parts(start.cast(), length)
+    }
+}

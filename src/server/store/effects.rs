@@ -1,0 +1,171 @@
+//! What a command changed: propagated as plain commands and announced as the core's would be, in one place.
+
+use std::ffi::CStr;
+use std::mem::discriminant;
+
+use smallvec::SmallVec;
+
+use super::listeners::nobody_listens;
+use crate::number::FloatText;
+use crate::server::api::{Ctx, EventClass, Text};
+use crate::stats;
+
+/// A change of one key, named after the plain command that makes it.
+pub enum Change<'a> {
+    /// With the event that announces it.
+    Zadd(f64, Text<'a>, &'static CStr),
+    Zrem(Text<'a>),
+    /// Everything up to and including a score.
+    Zremrangebyscore(i64),
+    Hset(Text<'a>, Text<'a>),
+    Hdel(Text<'a>),
+    Unlink,
+    Pexpireat(i64),
+    /// The key went with its last element: an event, and nothing to propagate.
+    Vanish,
+}
+
+impl Change<'_> {
+    fn event(&self) -> (EventClass, &'static CStr) {
+        match self {
+            Change::Zadd(_, _, event) => (EventClass::SortedSet, event),
+            Change::Zrem(_) => (EventClass::SortedSet, c"zrem"),
+            Change::Zremrangebyscore(_) => (EventClass::SortedSet, c"zremrangebyscore"),
+            Change::Hset(..) => (EventClass::Hash, c"hset"),
+            Change::Hdel(_) => (EventClass::Hash, c"hdel"),
+            Change::Unlink | Change::Vanish => (EventClass::Generic, c"del"),
+            Change::Pexpireat(_) => (EventClass::Generic, c"expire"),
+        }
+    }
+
+    fn is_propagated(&self) -> bool {
+        !matches!(self, Change::Vanish)
+    }
+}
+
+struct Noted<'a> {
+    key: Text<'a>,
+    change: Change<'a>,
+}
+
+impl Noted<'_> {
+    fn is_of(&self, other: &Noted) -> bool {
+        self.key.is_same(&other.key)
+    }
+
+    /// Whether both can be one command.
+    fn joins(&self, other: &Noted) -> bool {
+        discriminant(&self.change) == discriminant(&other.change) && self.is_of(other)
+    }
+}
+
+/// The changes of a command, in their order.
+#[derive(Default)]
+pub struct Effects<'a> {
+    noted: SmallVec<[Noted<'a>; 4]>,
+}
+
+impl<'a> Effects<'a> {
+    /// Notes a change that was made.
+    pub fn note(&mut self, key: &Text<'a>, change: Change<'a>) {
+        self.noted.push(Noted { key: key.clone(), change });
+    }
+
+    /// Makes all of them known, once.
+    #[inline]
+    pub fn make_known(&mut self, ctx: Ctx) {
+        if !self.noted.is_empty() {
+            self.make_some_known(ctx);
+        }
+    }
+
+    fn make_some_known(&mut self, ctx: Ctx) {
+        stats::WRITES.add(1);
+        if !nobody_listens(ctx) {
+            self.propagate(ctx);
+        } else if let [Noted { change: Change::Zadd(..), .. }] = self.noted.as_slice() {
+            ctx.count_change();
+        } else {
+            self.noted.iter().filter(|noted| noted.change.is_propagated()).for_each(|_| ctx.count_change());
+        }
+        self.announce(ctx);
+        if self.noted.spilled() {
+            self.noted = SmallVec::new();
+        } else {
+            self.noted.clear();
+        }
+    }
+
+    /// Runs of one kind on one key as one command.
+    fn propagate(&self, ctx: Ctx) {
+        let mut number = FloatText::new();
+        for run in self.noted.chunk_by(Noted::joins) {
+            match run {
+                [Noted { key, change: Change::Zadd(score, element, _) }] => {
+                    ctx.replicate_zadd(key, number.print(*score), element);
+                }
+                [first, ..] if first.change.is_propagated() => replicate_run(ctx, &first.key, run, &mut number),
+                _ => {}
+            }
+        }
+    }
+
+    /// Each key is signalled once, and each event of a key is sent once.
+    fn announce(&self, ctx: Ctx) {
+        if let [noted] = self.noted.as_slice() {
+            let (class, event) = noted.change.event();
+            ctx.signal_modified(&noted.key);
+            return ctx.notify(class, event, &noted.key);
+        }
+        let mut keys: SmallVec<[&Noted; 2]> = SmallVec::new();
+        let mut events: SmallVec<[(&Noted, &CStr); 4]> = SmallVec::new();
+        for noted in &self.noted {
+            if !keys.iter().any(|known| known.is_of(noted)) {
+                keys.push(noted);
+                ctx.signal_modified(&noted.key);
+            }
+        }
+        for noted in &self.noted {
+            let (class, event) = noted.change.event();
+            if !events.iter().any(|(known, sent)| *sent == event && known.is_of(noted)) {
+                events.push((noted, event));
+                ctx.notify(class, event, &noted.key);
+            }
+        }
+    }
+}
+
+fn replicate_run<'a>(ctx: Ctx, key: &Text<'a>, run: &[Noted<'a>], number: &mut FloatText) {
+    let mut args: Vec<Text<'a>> = vec![key.clone()];
+    let mut command = c"UNLINK";
+    for noted in run {
+        match &noted.change {
+            Change::Zadd(score, element, _) => {
+                command = c"ZADD";
+                args.extend([Text::new(number.print(*score).as_bytes()), element.clone()]);
+            }
+            Change::Zrem(element) => {
+                command = c"ZREM";
+                args.push(element.clone());
+            }
+            Change::Zremrangebyscore(through) => {
+                command = c"ZREMRANGEBYSCORE";
+                args.extend([Text::new(b"-inf"), Text::new(through.to_string().as_bytes())]);
+            }
+            Change::Hset(field, value) => {
+                command = c"HSET";
+                args.extend([field.clone(), value.clone()]);
+            }
+            Change::Hdel(field) => {
+                command = c"HDEL";
+                args.push(field.clone());
+            }
+            Change::Pexpireat(at_ms) => {
+                command = c"PEXPIREAT";
+                args.push(Text::new(at_ms.to_string().as_bytes()));
+            }
+            Change::Unlink | Change::Vanish => {}
+        }
+    }
+    ctx.replicate(command, args.iter());
+}

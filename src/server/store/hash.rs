@@ -1,0 +1,122 @@
+//! The hash of a board's attributes: member → JSON object.
+
+use std::os::raw::c_int;
+use std::ptr;
+
+use redis_module::raw::{self, RedisModuleString};
+
+use super::effects::Change;
+use crate::error::{Error, Result, Shown};
+use crate::server::api::{Access, Key, KeyType, Text};
+use crate::server::Call;
+use crate::slot::slot_of;
+
+/// A hash that a board's schema names, and the command line does not.
+pub struct Hash<'c> {
+    call: &'c Call<'c>,
+    name: Text<'c>,
+    /// `None` for a key that does not exist and is not opened for writing.
+    key: Option<Key<'c>>,
+    present: bool,
+}
+
+impl<'c> Hash<'c> {
+    /// Opens the hash of a board. A schema is an element that anybody who may `ZADD` can forge, so the slot and the
+    /// caller's own permission come first.
+    pub fn open(call: &'c Call<'c>, board: &Text<'c>, name: &[u8], access: Access) -> Result<Hash<'c>> {
+        let (ctx, name) = (call.ctx, Text::new(name));
+        if ctx.is_cluster() && slot_of(board.bytes()) != slot_of(name.bytes()) {
+            return Err(Error::CrossSlot(Shown::new(name.bytes())));
+        }
+        if !ctx.permits(&name, access) {
+            return Err(Error::NoPermission(Shown::new(name.bytes())));
+        }
+        let key = Key::open(ctx, &name, access);
+        let present = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
+            KeyType::Empty => false,
+            KeyType::Hash => true,
+            _ => return Err(Error::HashType(Shown::new(name.bytes()))),
+        };
+        if !present && ctx.is_cluster() {
+            ctx.check_not_moving(board, &name)?;
+        }
+        Ok(Hash { call, name, key, present })
+    }
+
+    /// An error unless the caller may write to a hash that a board is to own.
+    pub fn check_may_own(call: &'c Call<'c>, name: &[u8]) -> Result<()> {
+        if call.ctx.permits(&Text::new(name), Access::Write) {
+            return Ok(());
+        }
+        Err(Error::NoPermission(Shown::new(name)))
+    }
+
+    /// What it holds for a member.
+    pub fn get(&self, member: &[u8]) -> Option<Text<'c>> {
+        let key = self.key.as_ref().filter(|_| self.present)?;
+        let field = Text::new(member);
+        let mut value: *mut RedisModuleString = ptr::null_mut();
+        let end: *mut RedisModuleString = ptr::null_mut();
+        let flags = raw::REDISMODULE_HASH_NONE as c_int;
+        // SAFETY: the key is an open hash; the list of fields ends with a null; the value that is returned is ours.
+        unsafe {
+            api!(RedisModule_HashGet)(key.raw(), flags, field.raw(), &raw mut value, end);
+            Text::take(value)
+        }
+    }
+
+    /// Replaces what it holds for a member, unless it is the same.
+    pub fn set(&mut self, member: &[u8], value: &[u8]) {
+        if self.get(member).is_some_and(|old| old.bytes() == value) {
+            return;
+        }
+        let (field, value) = (Text::new(member), Text::new(value));
+        self.write(&field, value.raw());
+        self.present = true;
+        self.call.note(&self.name, Change::Hset(field, value));
+    }
+
+    /// Removes what it holds for a member.
+    pub fn remove(&mut self, member: &[u8]) {
+        let field = Text::new(member);
+        if !self.present || self.write(&field, HASH_DELETE) == 0 {
+            return;
+        }
+        self.call.note(&self.name, Change::Hdel(field));
+        // The server deletes a key with its last field.
+        self.present = self.key.as_ref().is_some_and(|key| key.kind() == KeyType::Hash);
+        if !self.present {
+            self.call.note(&self.name, Change::Vanish);
+        }
+    }
+
+    /// How many fields were set or removed.
+    fn write(&mut self, field: &Text, value: *mut RedisModuleString) -> c_int {
+        let Some(key) = &self.key else { return 0 };
+        let flags = raw::REDISMODULE_HASH_COUNT_ALL as c_int;
+        let end: *mut RedisModuleString = ptr::null_mut();
+        // SAFETY: the key is open for writing, and empty or a hash; the list of fields ends with a null; strings are
+        // copied.
+        unsafe { api!(RedisModule_HashSet)(key.raw(), flags, field.raw(), value, end) }
+    }
+
+    /// Deletes the hash.
+    pub fn unlink(&mut self) {
+        if let Some(key) = self.key.as_ref().filter(|_| self.present) {
+            key.unlink();
+            self.present = false;
+            self.call.note(&self.name, Change::Unlink);
+        }
+    }
+
+    /// Gives the hash, if there is one, another key.
+    pub fn rename(self, to: &Text) -> Result<()> {
+        match self.key.filter(|_| self.present) {
+            Some(key) => key.call(c"RENAME", &[to]).1.map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the server takes in place of a value for "remove this field".
+const HASH_DELETE: *mut RedisModuleString = ptr::without_provenance_mut(1);

@@ -1,0 +1,78 @@
+//! Whether anybody listens to what is propagated.
+//!
+//! `RM_Replicate` costs as much as the write itself, also when there is no AOF and no replica: it looks up the command
+//! and copies the arguments before it asks. The core asks first. So do we, where the answer is certain.
+//!
+//! The state *quiet* is entered only on a standalone primary that, asked by `INFO`, has no AOF, no replica, no
+//! backlog and no child process. From there a listener needs a fork first: a replica that attaches, and an AOF that is
+//! switched on, start from a snapshot, and whatever is written before that is in it. So every fork, and every change of
+//! role, ends the state at once; a later write may enter it again. In cluster mode slots may stream to other nodes in
+//! ways `INFO` does not show: there it is never quiet.
+
+use std::os::raw::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent};
+
+use crate::server::api::Ctx;
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+/// Writes until `INFO` is asked again.
+static PATIENCE: AtomicU32 = AtomicU32::new(0);
+
+const WRITES_BETWEEN_QUESTIONS: u32 = 4096;
+
+/// Whether certainly nobody hears what is propagated now.
+pub fn nobody_listens(ctx: Ctx) -> bool {
+    QUIET.load(Relaxed) || ask(ctx)
+}
+
+/// The first write asks, and then one in many.
+fn ask(ctx: Ctx) -> bool {
+    let patience = PATIENCE.load(Relaxed);
+    if patience > 0 {
+        PATIENCE.store(patience - 1, Relaxed);
+        return false;
+    }
+    PATIENCE.store(WRITES_BETWEEN_QUESTIONS, Relaxed);
+    let quiet = ctx.is_alone() && has_no_replication(ctx);
+    QUIET.store(quiet, Relaxed);
+    quiet
+}
+
+fn has_no_replication(ctx: Ctx) -> bool {
+    // SAFETY: context and names are alive; what the server made is freed once.
+    unsafe {
+        let info = api!(RedisModule_GetServerInfo)(ctx.raw(), c"replication".as_ptr());
+        if info.is_null() {
+            return false;
+        }
+        let none = [c"connected_slaves", c"repl_backlog_active"].iter().all(|field| {
+            let mut error: c_int = 0;
+            let value = api!(RedisModule_ServerInfoGetFieldUnsigned)(info, field.as_ptr(), &mut error);
+            error == raw::REDISMODULE_OK as c_int && value == 0
+        });
+        api!(RedisModule_FreeServerInfo)(ctx.raw(), info);
+        none
+    }
+}
+
+/// Hears of forks, roles, replicas and loading from now on; whether the server lets us.
+pub fn listen(ctx: Ctx) -> bool {
+    let events = [
+        raw::REDISMODULE_EVENT_FORK_CHILD,
+        raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED,
+        raw::REDISMODULE_EVENT_LOADING,
+        raw::REDISMODULE_EVENT_REPLICA_CHANGE,
+    ];
+    events.iter().all(|id| {
+        let event = RedisModuleEvent { id: *id, dataver: 1 };
+        // SAFETY: the context lives while the module is being loaded; the callback lives as long as the module.
+        let status = unsafe { api!(RedisModule_SubscribeToServerEvent)(ctx.raw(), event, Some(on_change)) };
+        status == raw::REDISMODULE_OK as c_int
+    })
+}
+
+unsafe extern "C" fn on_change(_: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
+    QUIET.store(false, Relaxed);
+}

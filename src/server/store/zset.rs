@@ -1,0 +1,344 @@
+//! A sorted set as a board's store: low-level calls on a key that is opened once.
+
+use std::cell::Cell;
+use std::ffi::CStr;
+use std::os::raw::c_int;
+
+use redis_module::raw;
+
+use super::effects::Change;
+use super::walk::current;
+use crate::board::{Direction, Only, Put, Store};
+use crate::error::{Error, Result};
+use crate::server::api::{climbs_for_ranks, kept, Access, Ctx, Key, KeyType, Text};
+use crate::server::Call;
+
+/// So many elements do not fit a processor's cache.
+const LARGE: u64 = 50_000;
+
+/// A sorted set, or a key that may become one.
+pub struct ZSet<'c> {
+    call: &'c Call<'c>,
+    name: Text<'c>,
+    /// `None` for a key that does not exist and is not opened for writing.
+    key: Option<Key<'c>>,
+    /// The key holds a sorted set.
+    present: bool,
+    /// How many elements there are, until they change.
+    card: Cell<Option<u64>>,
+    /// The event that a changed score is announced by.
+    put_event: &'static CStr,
+}
+
+impl<'c> ZSet<'c> {
+    /// An error for a key of another type.
+    #[inline]
+    pub fn open(call: &'c Call<'c>, name: Text<'c>, access: Access) -> Result<ZSet<'c>> {
+        let key = Key::open(call.ctx, &name, access);
+        let present = is_sorted_set(key.as_ref())?;
+        Ok(ZSet { call, name, key, present, card: Cell::new(None), put_event: c"zadd" })
+    }
+
+    /// Finds out what the key holds now.
+    fn look(&mut self) -> Result<()> {
+        self.card.set(None);
+        self.present = is_sorted_set(self.key.as_ref())?;
+        Ok(())
+    }
+
+    /// Whether a key holds anything at all.
+    pub fn is_taken(call: &'c Call<'c>, name: &Text<'c>) -> bool {
+        Key::open(call.ctx, name, Access::Read).is_some_and(|key| key.kind() != KeyType::Empty)
+    }
+
+    /// Whether there is such a key.
+    pub fn exists(&self) -> bool {
+        self.present
+    }
+
+    /// The key's name.
+    pub fn name(&self) -> &Text<'c> {
+        &self.name
+    }
+
+    pub(super) fn ctx(&self) -> Ctx<'c> {
+        self.call.ctx
+    }
+
+    /// Changed scores are announced by this event, not by `zadd`.
+    pub fn announce_as(&mut self, event: &'static CStr) {
+        self.put_event = event;
+    }
+
+    pub(super) fn key(&self) -> Option<&Key<'c>> {
+        self.key.as_ref().filter(|_| self.present)
+    }
+
+    /// Whether a ZCOUNT, for all its work, is quicker than a ZRANK.
+    fn is_better_counted(&self) -> bool {
+        climbs_for_ranks() && self.card() > LARGE
+    }
+
+    /// Runs a core command on the key, which announces itself: after all that was changed before it.
+    fn call(&mut self, command: &CStr, args: &[&Text]) -> Result<()> {
+        let Some(key) = self.key.take() else { return Ok(()) };
+        self.call.make_known();
+        let (key, reply) = key.call(command, args);
+        self.key = key;
+        self.look()?;
+        reply.map(drop)
+    }
+
+    /// Gives the sorted set another key; this one is empty then.
+    pub fn rename(&mut self, to: &Text) -> Result<()> {
+        self.call(c"RENAME", &[to])
+    }
+}
+
+/// Whether the key is one; an error if it is something else.
+#[inline]
+fn is_sorted_set(key: Option<&Key>) -> Result<bool> {
+    match key.map_or(KeyType::Empty, Key::kind) {
+        KeyType::Empty => Ok(false),
+        KeyType::SortedSet => Ok(true),
+        _ => Err(Error::WrongType),
+    }
+}
+
+/// Iterators over scores are not stopped where they are left: they hold nothing, and the server forgets one when the next
+/// is started or the key closed.
+impl<'c> Store for ZSet<'c> {
+    type Name = Text<'c>;
+
+    fn name(&self, bytes: &[u8]) -> Text<'c> {
+        Text::new(bytes)
+    }
+
+    fn card(&self) -> u64 {
+        self.card.get().unwrap_or_else(|| {
+            let card = self.key().map_or(0, Key::len);
+            self.card.set(Some(card));
+            card
+        })
+    }
+
+    fn score(&self, element: &Text<'c>) -> Option<f64> {
+        let key = self.key()?;
+        let mut score = 0.0;
+        // SAFETY: the key is an open sorted set.
+        let status = unsafe { api!(RedisModule_ZsetScore)(key.raw(), element.raw(), &mut score) };
+        (status == raw::REDISMODULE_OK as c_int).then_some(score)
+    }
+
+    fn index(&self, element: &Text<'c>) -> Result<Option<u64>> {
+        if !self.exists() {
+            return Ok(None);
+        }
+        self.ctx().zrank(&self.name, element)
+    }
+
+    /// By the element at the edge and its ZRANK: a ZCOUNT would parse two bounds and walk the skiplist four times.
+    fn count_below(&self, score: f64, inclusive: bool) -> Result<u64> {
+        if self.is_better_counted() {
+            return self.ctx().zcount_below(&self.name, score, inclusive);
+        }
+        let (range, direction) = if inclusive {
+            ((f64::NEG_INFINITY, score), Direction::Down)
+        } else {
+            ((score, f64::INFINITY), Direction::Up)
+        };
+        let mut edge = None;
+        self.iterate(range, direction, &mut |key| {
+            // SAFETY: the iterator stands on an element.
+            edge = unsafe { current(key) };
+            Ok::<bool, Error>(false)
+        })?;
+        let Some((element, _)) = edge else { return Ok(if inclusive { 0 } else { self.card() }) };
+        Ok(self.index(&element)?.unwrap_or(0) + u64::from(inclusive))
+    }
+
+    fn count_below_own(&self, own: &Text<'c>, score: f64, inclusive: bool) -> Result<u64> {
+        if self.is_better_counted() || self.count_at(score, 2) > 1 {
+            return self.count_below(score, inclusive);
+        }
+        // Nobody else has the score: no need to make a string of the element at the edge.
+        Ok(self.index(own)?.unwrap_or(0) + u64::from(inclusive))
+    }
+
+    fn at(&self, index: u64) -> Result<Option<(Text<'c>, f64)>> {
+        if index >= self.card() {
+            return Ok(None);
+        }
+        let element = self.ctx().zrange(&self.name, index, index)?.text_at(0);
+        Ok(element.and_then(|element| self.score(&element).map(|score| (element, score))))
+    }
+
+    fn next(&self, score: f64, direction: Direction) -> Option<(Text<'c>, f64)> {
+        let range = match direction {
+            Direction::Up if score < f64::INFINITY => (score.next_up(), f64::INFINITY),
+            Direction::Down if score > f64::NEG_INFINITY => (f64::NEG_INFINITY, score.next_down()),
+            _ => return None,
+        };
+        let mut next = None;
+        let done: Result<(), ()> = self.iterate(range, direction, &mut |key| {
+            // SAFETY: the iterator stands on an element.
+            next = unsafe { current(key) };
+            Ok(false)
+        });
+        done.ok().and(next)
+    }
+
+    fn count_at(&self, score: f64, most: u64) -> u64 {
+        let Some(key) = self.key() else { return 0 };
+        let mut count = 0;
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), score, score, 0, 0);
+            while count < most && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
+                api!(RedisModule_ZsetRangeNext)(key.raw());
+                count += 1;
+            }
+        }
+        count
+    }
+
+    fn any_between(&self, low: f64, high: f64) -> bool {
+        let Some(key) = self.key() else { return false };
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), low, high, 1, 1);
+            api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0
+        }
+    }
+
+    fn lowest(&self) -> Option<(Text<'c>, bool)> {
+        let key = self.key()?;
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            let ended = api!(RedisModule_ZsetRangeEndReached);
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, f64::NEG_INFINITY, 0, 0);
+            let mut lowest = None;
+            if ended(key.raw()) == 0 {
+                lowest = current(key);
+                api!(RedisModule_ZsetRangeNext)(key.raw());
+            }
+            let more = ended(key.raw()) == 0;
+            lowest.map(|(element, _)| (element, more))
+        }
+    }
+
+    fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Text<'c>) -> bool) {
+        let _: Result<(), ()> = self.iterate((score, score), direction, &mut |key| {
+            // SAFETY: the iterator stands on an element.
+            Ok(unsafe { current(key) }.is_some_and(|(element, _)| visit(element)))
+        });
+    }
+
+    fn walk_bytes(&self, from: &[u8], visit: &mut dyn FnMut(Text<'c>, f64) -> bool) {
+        let Some(key) = self.key() else { return };
+        let mut min: smallvec::SmallVec<[u8; 128]> = smallvec::smallvec![b'['];
+        min.extend_from_slice(from);
+        let (min, max) = (Text::new(&min), kept(b"+"));
+        // SAFETY: the key is an open sorted set, which nothing changes while the iterator lives; the strings are alive
+        // until it is stopped.
+        unsafe {
+            api!(RedisModule_ZsetFirstInLexRange)(key.raw(), min.raw(), max.raw());
+            while api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
+                let Some((element, score)) = current(key) else { break };
+                if !visit(element, score) {
+                    break;
+                }
+                api!(RedisModule_ZsetRangeNext)(key.raw());
+            }
+            api!(RedisModule_ZsetRangeStop)(key.raw());
+        }
+    }
+
+    fn walk(
+        &self,
+        from: u64,
+        direction: Direction,
+        visit: &mut dyn FnMut(Text<'c>, f64) -> Result<bool>,
+    ) -> Result<()> {
+        self.walk_from(from, direction, visit)
+    }
+
+    fn put(&mut self, element: &Text<'c>, score: f64, only: Only) -> Put {
+        let existing_only = matches!(only, Only::Existing | Only::ExistingRaise | Only::ExistingLower);
+        let Some(key) = self.key.as_ref().filter(|_| self.exists() || !existing_only) else {
+            // A low-level write would leave an empty sorted set behind.
+            return Put::Nothing;
+        };
+        let flags = match only {
+            Only::Any => 0,
+            Only::New => raw::REDISMODULE_ZADD_NX,
+            Only::Existing => raw::REDISMODULE_ZADD_XX,
+            Only::Raise => raw::REDISMODULE_ZADD_GT,
+            Only::Lower => raw::REDISMODULE_ZADD_LT,
+            Only::ExistingRaise => raw::REDISMODULE_ZADD_XX | raw::REDISMODULE_ZADD_GT,
+            Only::ExistingLower => raw::REDISMODULE_ZADD_XX | raw::REDISMODULE_ZADD_LT,
+        };
+        let mut flags = flags as c_int;
+        // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the element.
+        unsafe { api!(RedisModule_ZsetAdd)(key.raw(), score, element.raw(), &mut flags) };
+        let done = flags as u32;
+        let put = if done & raw::REDISMODULE_ZADD_ADDED != 0 {
+            Put::Added
+        } else if done & raw::REDISMODULE_ZADD_UPDATED != 0 {
+            Put::Changed
+        } else {
+            return Put::Nothing;
+        };
+        self.present = true;
+        self.card.set(None);
+        self.call.note(&self.name, Change::Zadd(score, element.clone(), self.put_event));
+        put
+    }
+
+    fn remove(&mut self, element: &Text<'c>) -> bool {
+        let Some(key) = self.key() else { return false };
+        let mut removed = 0;
+        // SAFETY: the key is an open sorted set, opened for writing.
+        unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), &mut removed) };
+        if removed == 0 {
+            return false;
+        }
+        // The server deletes a key with its last element.
+        self.present = key.kind() == KeyType::SortedSet;
+        self.card.set(None);
+        self.call.note(&self.name, Change::Zrem(element.clone()));
+        if !self.present {
+            self.call.note(&self.name, Change::Vanish);
+        }
+        true
+    }
+
+    fn remove_range(&mut self, first: u64, last: u64) -> Result<()> {
+        let text = |index: u64| Text::new(itoa::Buffer::new().format(index).as_bytes());
+        self.call(c"ZREMRANGEBYRANK", &[&text(first), &text(last)])
+    }
+
+    fn clear(&mut self, marker: Option<&Text<'c>>) -> Result<()> {
+        let Some(key) = self.key() else { return Ok(()) };
+        let expiry = key.expiry();
+        // Freed in the background: a million members must not stop the server.
+        key.unlink();
+        self.call.note(&self.name, Change::Unlink);
+        self.look()?;
+        if let Some(marker) = marker {
+            self.put(marker, f64::NEG_INFINITY, Only::Any);
+            if let (Some(key), Some(at_ms)) = (self.key(), expiry) {
+                key.expire_at(at_ms);
+                self.call.note(&self.name, Change::Pexpireat(at_ms));
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'c>>)> {
+        if !self.exists() {
+            return Ok((0, Vec::new()));
+        }
+        self.ctx().zscan(&self.name, cursor, count)
+    }
+}

@@ -1,0 +1,3 @@
+//! Test doubles of the server.
+
+pub mod absent;
