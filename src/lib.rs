@@ -3,6 +3,7 @@
 //! This file is the module's table; docs/design.md tells the way of a command through the code.
 
 pub mod board;
+pub mod calendar;
 pub mod command;
 pub mod config;
 pub mod docs;

@@ -234,7 +234,8 @@ on_every_server! {
             times.sort_unstable();
             let typical = times[times.len() / 2];
             println!("{members} members, repair {repair}: {} steps, {typical:?} each, the longest {:?}", times.len(), times[times.len() - 1]);
-            assert!(count != "1000" || times.len() >= members / 550, "{} steps", times.len());
+            // Not much more than COUNT in a step; the scan may see some of the entries it makes, and some not.
+            assert!(count != "1000" || times.len() >= members / 1100, "{} steps", times.len());
             assert!(typical < Duration::from_millis(5) || server_wrapper().is_some(), "COUNT {count}: {typical:?} each");
         }
         script(&mut con, &format!("RANK.ADD b 1 1 new => 1\n RANK.SCORE b m1777 => [1777, 1777]\n RANK.COUNT b => {}", members + 1));

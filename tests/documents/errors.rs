@@ -1,7 +1,9 @@
 //! Calls that fail in every way that the reference names.
 
-/// What is there beforehand, and the calls; each line is a command.
-pub const CALLS: &str = r#"
+/// By family of commands: what is there beforehand, and the calls; each line is a command.
+pub const CALLS: &[&str] = &[BOARDS, LIMITS];
+
+const BOARDS: &str = r#"
 SET text x
 RANK.GET text ann
 RANK.GET game
@@ -119,6 +121,9 @@ CONFIG SET rank.max-rows 0
 CONFIG SET rank.max-hops 100
 RANK.GET large 1 DENSE
 CONFIG SET rank.max-hops 100000
+"#;
+
+const LIMITS: &str = r#"
 RATE.CHECK limit 0/1s
 RATE.CHECK limit 100
 RATE.CHECK limit 5/x
@@ -130,7 +135,8 @@ RATE.CHECK limit 5/1s FIXED GCRA
 RATE.CHECK limit 5/1s BURST 5
 RATE.CHECK limit 5/1s COST -1
 RATE.CHECK limit 5/1s NOW -1
-RATE.CHECK one 5/1s
+RANK.CREATE board FIELD gold INT
+RATE.CHECK board 5/1s
 HSET hash a b
 RATE.CHECK hash 5/1s FIXED
 "#;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use redis::Connection;
 
@@ -9,6 +10,8 @@ use super::{cmdv, reply, show_result, wait_until, Builder, Kind, Server};
 
 const PRIMARIES: usize = 3;
 const SLOTS: usize = 16384;
+/// After five seconds the server itself gives up a failover by hand.
+const FAILOVER_GIVEN_UP: Duration = Duration::from_secs(6);
 /// How often a client follows redirections before it gives up: a slot that moves is followed again and again.
 const MOST_TRIES: usize = 2000;
 
@@ -100,12 +103,12 @@ impl Cluster {
         let old = self.owner(slot).port();
         let mut replica = self.nodes[self.replica_of(slot)].connect();
         wait_until(|| reply(&mut replica, "CLUSTER FAILOVER") == "+OK");
-        let mut tries = 0;
+        let mut asked = Instant::now();
         wait_until(|| {
-            tries += 1;
-            if tries % 200 == 0 {
-                // An election can fail for want of votes; the server gives up after seconds.
+            if asked.elapsed() > FAILOVER_GIVEN_UP {
+                // An election can fail for want of votes.
                 reply(&mut replica, "CLUSTER FAILOVER");
+                asked = Instant::now();
             }
             self.owner(slot).port() != old
         });
