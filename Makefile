@@ -8,7 +8,8 @@ REDIS_SERVER ?= redis-server
 # What demo, install and dist take: the module that is built here, unless another is named.
 REDIS_RANK_SO ?=
 READY_MODULE := $(or $(REDIS_RANK_SO),$(MODULE))
-PREFIX ?= /usr/local
+# Not /usr/local: Debian's unit lets redis-server load code from /usr/lib alone.
+PREFIX ?= /usr
 VERSION := $(shell sed -n '/^\[package\]/,/^\[/s/^version *= *"\(.*\)"/\1/p' Cargo.toml)
 PACKAGE := redis-rank-$(VERSION)-$(shell uname -s | tr A-Z a-z)-$(shell uname -m)
 DIST_DIR ?= dist
@@ -16,7 +17,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test lint unit integration bench soak fuzz fuzz-targets memory valgrind install dist clean
+.PHONY: help build run demo test lint unit integration bench soak fuzz fuzz-targets memory valgrind install uninstall dist deb clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,22 +106,35 @@ valgrind: ## the tests with every server under valgrind (an hour); fails on anyt
 	scripts/valgrind.sh '$(MODULE)' $(ARGS)
 
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
-install: ## install what was built, with its documents, under PREFIX (/usr/local); DESTDIR goes in front
+install: ## install what was built, with its documents, under PREFIX (/usr); DESTDIR goes in front
 	@test -f '$(READY_MODULE)' || { echo 'there is no $(READY_MODULE): run make build first' >&2; exit 1; }
 	install -d '$(MODULE_DIR)'
 	install -m 755 '$(READY_MODULE)' '$(MODULE_DIR)/$(notdir $(MODULE))'
-	@set -e; for file in README.md CHANGELOG.md LICENSE redis.conf.example $$(find docs -type f); do \
+	@set -e; for file in README.md CHANGELOG.md LICENSE redis.conf.example \
+		$$(find docs examples -name node_modules -prune -o -type f -print); do \
 		install -d "$(DOC_DIR)/$$(dirname "$$file")"; \
 		install -m 644 "$$file" "$(DOC_DIR)/$$file"; \
 	done
 	@echo 'documents: $(DOC_DIR)'
+	@echo 'add to redis.conf: loadmodule $(PREFIX)/lib/redis/modules/$(notdir $(MODULE))'
 
-dist: $(if $(REDIS_RANK_SO),,build) ## a tarball with the module and its documents, in dist/
+uninstall: ## remove what make install put there
+	rm -f '$(MODULE_DIR)/$(notdir $(MODULE))'
+	rm -rf '$(DOC_DIR)'
+	@rmdir -p '$(MODULE_DIR)' 2>/dev/null || true
+
+dist: $(if $(REDIS_RANK_SO),,build) ## a tarball with the module and its documents, its debug symbols and checksums, in dist/
 	rm -rf '$(DIST_DIR)/$(PACKAGE)'
 	@$(MAKE) --no-print-directory install MODULE_DIR='$(DIST_DIR)/$(PACKAGE)' DOC_DIR='$(DIST_DIR)/$(PACKAGE)'
+	objcopy --only-keep-debug '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))' '$(DIST_DIR)/$(PACKAGE).debug'
+	strip --strip-unneeded '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))'
 	tar -czf '$(DIST_DIR)/$(PACKAGE).tar.gz' -C '$(DIST_DIR)' '$(PACKAGE)'
 	rm -rf '$(DIST_DIR)/$(PACKAGE)'
+	cd '$(DIST_DIR)' && sha256sum '$(PACKAGE).tar.gz' '$(PACKAGE).debug' > '$(PACKAGE).sha256'
 	@echo '$(DIST_DIR)/$(PACKAGE).tar.gz'
+
+deb: $(if $(REDIS_RANK_SO),,build) ## a Debian package, in dist/
+	@scripts/deb.sh '$(READY_MODULE)' '$(VERSION)' '$(DIST_DIR)'
 
 clean: ## remove what was built, and the servers and clients that were fetched
 	cargo clean

@@ -69,6 +69,8 @@ missing_things() {
     have cc || echo cc
     have_libclang || echo libclang
     if is_purpose run test && ! have_redis; then echo redis; fi
+    # Only Debian's tools make Debian's packages.
+    if is_purpose test && have dpkg && ! have dpkg-shlibdeps; then echo dpkg-dev; fi
 }
 
 # --- Rust, which has an installer of its own ------------------------------------------------------
@@ -114,6 +116,7 @@ package_of() {
     apt-get:cc) echo build-essential ;;
     apt-get:libclang) echo libclang-dev ;;
     apt-get:redis) echo redis-server ;;
+    apt-get:dpkg-dev) echo dpkg-dev ;;
     apt-get:pip | dnf:pip) echo python3-pip ;;
     dnf:cc) echo gcc ;;
     dnf:libclang) echo clang-devel ;;
@@ -196,6 +199,7 @@ install_missing() {
     for thing in $things; do
         case $thing in
         cc) say '  a C compiler, as cc (Debian: build-essential; macOS: xcode-select --install)' ;;
+        dpkg-dev) say "  Debian's dpkg-dev" ;;
         libclang) say "  libclang with clang's headers (Debian: libclang-dev), or set LIBCLANG_PATH to its directory" ;;
         redis)
             say "  redis-server $oldest_redis.0 or later (Debian: redis-server), or set REDIS_SERVER to one;" \

@@ -1,4 +1,4 @@
-//! What `make install` and `make dist` leave: all that belongs to it, and a module that loads.
+//! What `make install`, `make dist` and `make deb` leave: all that belongs to it, and a module that loads.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::Path;
@@ -6,16 +6,20 @@ use std::process::Command;
 
 use crate::support::*;
 
-/// What both bring besides the module and docs/.
+/// What they bring besides the module and the folders of documents.
 const DOCUMENTS: [&str; 4] = ["CHANGELOG.md", "LICENSE", "README.md", "redis.conf.example"];
 
 on_every_server! {
     fn the_installed_module_loads(kind: Kind) {
         let dir = tempfile::tempdir().expect("a directory");
-        make(&["install", &format!("DESTDIR={}", path(dir.path())), "PREFIX=/usr"]);
+        let destination = format!("DESTDIR={}", path(dir.path()));
+        make(&["install", &destination]);
+        // Where Debian's unit allows code to be loaded from.
         let module = dir.path().join("usr/lib/redis/modules").join(module_name());
         assert_documents(&dir.path().join("usr/share/doc/redis-rank"));
         assert_loads(kind, &module);
+        make(&["uninstall", &destination]);
+        assert!(!module.exists() && !dir.path().join("usr/share/doc/redis-rank").exists());
     }
 }
 
@@ -23,8 +27,11 @@ on_every_server! {
 fn the_tarball_is_complete() {
     let dir = tempfile::tempdir().expect("a directory");
     make(&["dist", &format!("DIST_DIR={}", path(dir.path()))]);
-    let [tarball] = &names(dir.path())[..] else { panic!("{:?} in place of one file", names(dir.path())) };
+    let all = names(dir.path());
+    let [symbols, sums, tarball] = &all[..] else { panic!("{all:?} in place of three files") };
     let name = tarball.strip_suffix(".tar.gz").expect("a tarball");
+    assert_eq!((symbols, sums), (&format!("{name}.debug"), &format!("{name}.sha256")));
+    run(Command::new("sha256sum").args(["--check", "--strict", sums]).current_dir(dir.path()));
     let start =
         format!("redis-rank-{}-{}", env!("CARGO_PKG_VERSION"), if cfg!(target_os = "linux") { "linux-" } else { "" });
     assert!(name.starts_with(&start), "{name}");
@@ -33,8 +40,32 @@ fn the_tarball_is_complete() {
     let unpacked = dir.path().join(name);
     assert_documents(&unpacked);
     let module = module_name();
-    assert_eq!(names(&unpacked).len(), DOCUMENTS.len() + ["docs", &module].len());
+    assert_eq!(names(&unpacked).len(), DOCUMENTS.len() + ["docs", "examples", &module].len());
+    let stripped = std::fs::metadata(unpacked.join(&module)).expect("the module").len();
+    assert!(stripped < std::fs::metadata(module_path()).expect("the module here").len(), "symbols are still in it");
+    assert_links(&unpacked);
     assert_loads(Kind::Redis, &unpacked.join(module));
+}
+
+/// In a copy of this system that is gone afterwards, and under what Debian's unit says of executable files.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_debian_package_installs_loads_upgrades_and_leaves() {
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    let has_dpkg = Command::new("dpkg-shlibdeps").arg("--version").output().is_ok();
+    if !is_root || !has_dpkg {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "CI runs as root, on Debian");
+        eprintln!("skipped: needs root, and Debian's dpkg-dev");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let directory = format!("DIST_DIR={}", path(dir.path()));
+    make(&["deb", &directory, "VERSION=0.0.1"]);
+    make(&["deb", &directory]);
+    let packages = names(dir.path());
+    let [older, newer] = &packages[..] else { panic!("{packages:?} in place of two packages") };
+    assert!(newer.starts_with(&format!("redis-rank_{}_", env!("CARGO_PKG_VERSION"))), "{newer}");
+    run(Command::new("scripts/test-deb.sh").args([dir.path().join(older), dir.path().join(newer)]).current_dir(root()));
 }
 
 #[test]
@@ -66,7 +97,26 @@ fn assert_documents(dir: &Path) {
         let there = std::fs::read(dir.join(name)).unwrap_or_else(|error| panic!("the installed {name}: {error}"));
         assert!(here == there && !here.is_empty(), "{name} is not what it should be");
     }
-    run(Command::new("diff").arg("-r").arg(root().join("docs")).arg(dir.join("docs")));
+    for folder in ["docs", "examples"] {
+        let mut diff = Command::new("diff");
+        run(diff.args(["-r", "-x", "node_modules"]).arg(root().join(folder)).arg(dir.join(folder)));
+    }
+}
+
+/// Every link of the documents to a file leads to one.
+#[track_caller]
+fn assert_links(dir: &Path) {
+    for entry in dir.read_dir().expect("a directory").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() {
+            assert_links(&entry);
+        } else if entry.extension().is_some_and(|extension| extension == "md") {
+            let text = std::fs::read_to_string(&entry).expect("text");
+            let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+            for link in links.filter(|link| !link.contains("://")) {
+                assert!(dir.join(link).exists(), "{}: there is no {link}", entry.display());
+            }
+        }
+    }
 }
 
 fn module_name() -> String {
