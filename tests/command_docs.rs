@@ -81,6 +81,14 @@ fn documented(con: &mut Connection) -> Vec<(String, Value)> {
     all
 }
 
+/// The names of arguments, and of the arguments in them.
+fn names_of(args: &[Value], names: &mut Vec<String>) {
+    for arg in args {
+        names.push(get(arg, "name").map(text).unwrap_or_default());
+        get(arg, "arguments").into_iter().for_each(|inner| names_of(items(inner), names));
+    }
+}
+
 /// The ways to write a sequence of arguments: the shortest, and for each optional part and each
 /// alternative one that has it.
 fn ways(args: &[Value]) -> Vec<Vec<String>> {
@@ -137,6 +145,18 @@ on_every_server! {
         }
         for (name, ..) in COMMANDS {
             assert!(all.iter().any(|(documented, _)| documented == name), "there is no {name}");
+        }
+    }
+
+    /// Clients that build methods from `COMMAND DOCS` take the names of arguments from it.
+    fn names_of_arguments_are_unique_in_a_command(server: Server) {
+        for (command, docs) in documented(&mut server.connect_resp3()) {
+            let mut names = Vec::new();
+            names_of(items(get(&docs, "arguments").expect("arguments")), &mut names);
+            for name in &names {
+                assert!(!name.is_empty(), "{command}: an argument without a name among {names:?}");
+                assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{command}: {name} in {names:?}");
+            }
         }
     }
 

@@ -120,7 +120,7 @@ impl Documented {
         match text(argument, "type").expect("a type").as_str() {
             "oneof" | "block" => items(entry(argument, "arguments")).iter().for_each(|inner| self.collect(inner)),
             "pure-token" => {}
-            _ => self.values.extend(text(argument, "name")),
+            _ => self.values.extend(text(argument, "display_text").or_else(|| text(argument, "name"))),
         }
     }
 }
@@ -231,7 +231,11 @@ on_every_server! {
         for command in &commands {
             let section = section(&reference, &command.name);
             let (tokens, values) = syntax(section);
-            assert_eq!((&tokens, &values), (&command.tokens, &command.values), "{}", command.name);
+            assert_eq!(tokens, command.tokens, "{}", command.name);
+            // Redis 7.0 keeps the names of arguments, and not what to show in place of them.
+            if server.kind() == Kind::Valkey {
+                assert_eq!(values, command.values, "{}", command.name);
+            }
             let facts = format!("\nSince {}. Complexity: {}\n", command.since, command.complexity);
             assert!(section.contains(&facts), "{} should say: {facts}", command.name);
         }

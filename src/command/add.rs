@@ -11,7 +11,8 @@ use crate::number::{parse_extended, parse_finite};
 use crate::server::{Access, Args, Call, Hash, Reply, Text, ZSet};
 use crate::stats;
 
-const SYNTAX: &str = "key [NX|XX] [SET|BEST] [KEEP n] [CH] [WITHRANK] [AT ms] [DATA json] {score ... member} ...";
+const SYNTAX: &str = "key condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] [WITHRANK] [AT time:ms] [DATA json] \
+    entry:{score ... member} ...";
 const COST: &str = "O(log(N)) for each member.";
 
 command! { ADD = add;

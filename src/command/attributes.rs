@@ -15,7 +15,7 @@ const COST: &str = "O(M) for M attributes of the member.";
 const READS_BOARD: &[KeySpec] = &[KeySpec::at(1, KeyUse::Read)];
 
 command! { SETDATA = setdata;
-    Doc::write("rank.setdata", "key member [NX] {attr value} ...",
+    Doc::write("rank.setdata", "key member [NX] attribute:{attr value} ...",
     "Sets attributes of a member. Returns how many are new.", COST).keys(READS_BOARD)
 }
 

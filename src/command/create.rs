@@ -9,9 +9,11 @@ use crate::error::{Error, Result, Shown};
 use crate::server::{Access, Arg, Args, Call, Hash, Text, ZSet};
 
 command! { CREATE = create;
-    Doc::write("rank.create", "key [ASC|DESC|{FIELD name [ASC|DESC] [FLOAT|INT|BITS n|DIGITS n|{RANGE lo hi}]} ...] \
-    [TIES {SHARED|{FIRST [MS|S]}|{LAST [MS|S]}|{JOINED [MS|S]}}] [KEEP n] [UPDATE {SET|BEST}] \
-    [LIKE other] [{DATA hash [OWNED]}] [ADOPT]",
+    Doc::write("rank.create", "key \
+    fields:[order:{ASC|DESC}|{FIELD name direction:[ascending:ASC|descending:DESC] \
+    type:[FLOAT|INT|BITS bits:n|DIGITS digits:n|RANGE lo hi]} ...] \
+    [TIES ties:{SHARED|timed:{rule:{FIRST|LAST|JOINED} unit:[MS|S]}}] [KEEP keep:n] [UPDATE update:{SET|BEST}] \
+    [LIKE other] [DATA hash [OWNED]] [ADOPT]",
     "Gives a board its schema: fields, ties, bound, update rule and hash of attributes.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
@@ -19,7 +21,7 @@ command! { CREATE = create;
 }
 
 command! { ALTER = alter;
-    Doc::write("rank.alter", "key [KEEP n|NOKEEP] [UPDATE {SET|BEST}] [{DATA hash [OWNED]}|NODATA]",
+    Doc::write("rank.alter", "key bound:[KEEP keep:n|NOKEEP] [UPDATE update:{SET|BEST}] attributes:[DATA hash [OWNED]|NODATA]",
     "Changes a board's bound, update rule or hash of attributes.",
     "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
     KeySpec::behind("DATA", 2, KeyUse::Read)])

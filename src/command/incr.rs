@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Call, ZSet};
 
 command! { INCR = incr;
-    Doc::write("rank.incr", "key [WITHRANK] [AT ms] delta ... member",
+    Doc::write("rank.incr", "key [WITHRANK] [AT time:ms] delta ... member",
     "Adds to each score of a member. Returns the new scores, or a row with old and new rank.", "O(log(N))").fast()
 }
 

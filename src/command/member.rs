@@ -27,7 +27,7 @@ command! { PERCENTILE = percentile;
 }
 
 command! { AMONG = among;
-    Doc::read("rank.among", concat!("key nummembers member [member ...] ", row_options!()),
+    Doc::read("rank.among", concat!("key nummembers member ... ", row_options!()),
     "Ranks some members among each other, and on the board.",
     "O(M*log(N)) for M members; with DENSE O(D*log(N)) more for D better scores.")
 }

@@ -9,7 +9,7 @@ use crate::server::{Access, Args, Call, Hash, Text};
 /// The syntax of what every read of rows takes.
 macro_rules! row_options {
     () => {
-        "[COMPETITION|DENSE|ORDINAL] [WITHDATA] [ASC|DESC] [JSON]"
+        "kind:[COMPETITION|DENSE|ORDINAL] [WITHDATA] order:[ASC|DESC] [JSON]"
     };
 }
 pub(super) use row_options;

@@ -9,7 +9,8 @@ use crate::rate::{check_hash, check_log, Algorithm, Clock, Mode, Request};
 use crate::server::{Access, Arg, Call, Limiter};
 use crate::stats;
 
-const SYNTAX: &str = "key {limit window|rule} ... [SLIDING|FIXED|COUNTER|GCRA] [BURST n] [COST n] [NOW ms]";
+const SYNTAX: &str = "key rule:{pair:{limit window}|compact:rule} ... algorithm:[SLIDING|FIXED|COUNTER|GCRA] \
+    [BURST burst:n] [COST cost:n] [NOW now:ms]";
 const COST: &str = "O(R*log(N)) for R rules and N calls in a SLIDING log; O(R) with FIXED, COUNTER and GCRA.";
 
 command! { CHECK = check;

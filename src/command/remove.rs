@@ -9,7 +9,7 @@ use crate::error::{Error, Result, Shown};
 use crate::server::{Arg, Call, Text};
 
 command! { REM = rem;
-    Doc::remove("rank.rem", "key member [member ...]", "Removes members from a board.", "O(log(N)) for each member.")
+    Doc::remove("rank.rem", "key member ...", "Removes members from a board.", "O(log(N)) for each member.")
     .fast()
 }
 

@@ -10,12 +10,12 @@ use crate::number::parse_extended;
 use crate::server::{Arg, Call};
 
 command! { COUNT = count;
-    Doc::read("rank.count", "key [min max]", "Counts the members, or those whose first field is within bounds.",
+    Doc::read("rank.count", "key range:[min max]", "Counts the members, or those whose first field is within bounds.",
     "O(1), or O(log(N)) with bounds or on spilled boards.").fast()
 }
 
 command! { FORSCORE = forscore;
-    Doc::read("rank.forscore", "key score ... [COMPETITION|DENSE|ORDINAL]",
+    Doc::read("rank.forscore", "key score ... kind:[COMPETITION|DENSE|ORDINAL]",
     "Returns the rank that a newcomer with these scores would get.", RANK_COST).fast()
 }
 

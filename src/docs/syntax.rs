@@ -1,7 +1,17 @@
 //! A one-line notation for a command's arguments, and the tree that `COMMAND DOCS` wants.
 //!
-//! `word` an argument, `WORD` a token, `[…]` optional, `a|b` one of, `{…}` a block, `…  ...` once or more.
-//! A token takes the one argument that follows it inside its brackets: `[KEEP n]`.
+//! | notation | meaning |
+//! |---|---|
+//! | `word` | an argument, called `word` |
+//! | `WORD` | a token, called `word` |
+//! | `[a b]` | an optional part |
+//! | `{a b}` | a part |
+//! | `a\|b` | a choice |
+//! | `a ...` | `a`, once or more |
+//! | `name:a` | `a`, but `COMMAND DOCS` calls it `name`: `keep:n`, `condition:[NX\|XX]` |
+//!
+//! A token belongs to what follows it inside its brackets: `[KEEP n]`, `[LIMIT offset count]`. Such a part is called like
+//! its value, or like the token if it has several. A choice, and any other part of several arguments, needs a name.
 
 /// Named as in `RM_SetCommandInfo`.
 #[allow(missing_docs)]
@@ -22,6 +32,8 @@ pub enum ArgType {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arg {
     pub name: String,
+    /// What the reference calls it, where that differs from its name.
+    pub display: Option<String>,
     pub kind: ArgType,
     pub token: Option<String>,
     pub optional: bool,
@@ -45,16 +57,19 @@ pub fn parse(syntax: &str) -> Vec<Arg> {
 /// As the server counts: the command's name included, negative for "at least".
 pub fn arity(args: &[Arg]) -> i32 {
     let least = 1 + least(args);
-    let open = args.iter().any(|arg| arg.optional || arg.multiple || open_inside(arg));
-    if open {
+    if args.iter().any(is_open) {
         -least
     } else {
         least
     }
 }
 
-fn open_inside(arg: &Arg) -> bool {
-    arg.children.iter().any(|child| child.optional || child.multiple || open_inside(child))
+/// Whether it may be written with more arguments or with fewer.
+fn is_open(arg: &Arg) -> bool {
+    let mut lengths = arg.children.iter().map(least_of);
+    let first = lengths.next();
+    let uneven = arg.kind == ArgType::OneOf && lengths.any(|length| Some(length) != first);
+    arg.optional || arg.multiple || uneven || arg.children.iter().any(is_open)
 }
 
 fn least(args: &[Arg]) -> i32 {
@@ -75,7 +90,16 @@ fn sequence(words: &mut &[&str]) -> Vec<Arg> {
     let mut alternatives: Vec<Vec<Arg>> = vec![Vec::new()];
     while let Some((word, rest)) = words.split_first() {
         *words = rest;
-        match *word {
+        let (name, what) = word.split_once(':').map_or((None, *word), |(name, what)| (Some(name), what));
+        let what = match (what, words.split_first()) {
+            // A name before a bracket, which stands by itself.
+            ("", Some((bracket, rest))) => {
+                *words = rest;
+                *bracket
+            }
+            _ => what,
+        };
+        match what {
             "]" | "}" => break,
             "|" => alternatives.push(Vec::new()),
             "..." => {
@@ -83,24 +107,15 @@ fn sequence(words: &mut &[&str]) -> Vec<Arg> {
                     last.multiple = true;
                 }
             }
-            "[" => {
-                let mut arg = one(sequence(words));
-                arg.optional = true;
-                push(&mut alternatives, arg);
-            }
-            "{" => {
-                let arg = one(sequence(words));
-                push(&mut alternatives, arg);
-            }
-            word => push(&mut alternatives, leaf(word)),
+            "[" => push(&mut alternatives, Arg { optional: true, ..one(sequence(words)) }.named(name)),
+            "{" => push(&mut alternatives, one(sequence(words)).named(name)),
+            word => push(&mut alternatives, leaf(word).named(name)),
         }
     }
     if alternatives.len() == 1 {
         return alternatives.pop().unwrap_or_default();
     }
-    let children: Vec<Arg> = alternatives.into_iter().map(one).collect();
-    let name = children.first().map(|child| child.name.clone()).unwrap_or_default();
-    vec![Arg { name, kind: ArgType::OneOf, token: None, optional: false, multiple: false, children }]
+    vec![Arg::group(ArgType::OneOf, alternatives.into_iter().map(one).collect())]
 }
 
 fn push(alternatives: &mut [Vec<Arg>], arg: Arg) {
@@ -109,24 +124,40 @@ fn push(alternatives: &mut [Vec<Arg>], arg: Arg) {
     }
 }
 
-/// Several arguments as one: a token with its value, or a block.
+/// Several arguments as one: a token with its value or values, or a block.
 fn one(mut args: Vec<Arg>) -> Arg {
-    if let [token, value] = args.as_slice() {
-        if token.kind == ArgType::PureToken
-            && value.token.is_none()
-            && value.kind != ArgType::PureToken
-            && !value.optional
-        {
-            return Arg { token: token.token.clone(), ..value.clone() };
+    let begins_with_token = args.first().is_some_and(|arg| arg.kind == ArgType::PureToken);
+    let needs_more = args.get(1).is_some_and(|arg| arg.kind != ArgType::PureToken && !arg.optional);
+    if begins_with_token && needs_more {
+        let token = args.remove(0);
+        let value = one(args);
+        if value.token.is_none() {
+            let name = if value.name.is_empty() { token.name } else { value.name };
+            return Arg { token: token.token, name, ..value };
+        }
+        return Arg::group(ArgType::Block, vec![token, value]);
+    }
+    match (args.len(), args.pop()) {
+        (1, Some(arg)) => arg,
+        (_, last) => {
+            args.extend(last);
+            Arg::group(ArgType::Block, args)
         }
     }
-    if args.len() == 1 {
-        if let Some(arg) = args.pop() {
-            return arg;
-        }
+}
+
+impl Arg {
+    /// A group, which has no name of its own.
+    fn group(kind: ArgType, children: Vec<Arg>) -> Arg {
+        Arg { name: String::new(), display: None, kind, token: None, optional: false, multiple: false, children }
     }
-    let name = args.first().map(|arg| arg.name.clone()).unwrap_or_default();
-    Arg { name, kind: ArgType::Block, token: None, optional: false, multiple: false, children: args }
+
+    fn named(self, name: Option<&str>) -> Arg {
+        let Some(name) = name else { return self };
+        let has_value = !matches!(self.kind, ArgType::PureToken | ArgType::OneOf | ArgType::Block);
+        let display = if has_value { Some(self.name) } else { None };
+        Arg { name: name.to_owned(), display, ..self }
+    }
 }
 
 fn leaf(word: &str) -> Arg {
@@ -141,7 +172,8 @@ fn leaf(word: &str) -> Arg {
         _ => ArgType::String,
     };
     let token = is_token.then(|| word.to_owned());
-    Arg { name: word.to_ascii_lowercase(), kind, token, optional: false, multiple: false, children: Vec::new() }
+    let name = word.to_ascii_lowercase();
+    Arg { name, display: None, kind, token, optional: false, multiple: false, children: Vec::new() }
 }
 
 #[cfg(test)]
@@ -153,32 +185,35 @@ mod tests {
     }
 
     fn show(arg: &Arg) -> String {
-        let token = arg.token.as_deref().unwrap_or_default();
+        let name = if arg.name.is_empty() { "?" } else { &arg.name };
         let inner = match arg.kind {
-            ArgType::PureToken => token.to_owned(),
-            ArgType::OneOf => arg.children.iter().map(show).collect::<Vec<_>>().join("|"),
+            ArgType::PureToken => String::new(),
+            ArgType::OneOf => format!("({})", arg.children.iter().map(show).collect::<Vec<_>>().join("|")),
             ArgType::Block => format!("{{{}}}", shown(&arg.children)),
-            _ if token.is_empty() => arg.name.clone(),
-            _ => format!("{token} {}", arg.name),
+            _ => arg.display.as_ref().map_or(String::new(), |display| format!("({display})")),
         };
-        let more = if arg.multiple { " ..." } else { "" };
-        if arg.optional {
-            format!("[{inner}{more}]")
-        } else {
-            format!("{inner}{more}")
-        }
+        let token = arg.token.as_ref().map_or(String::new(), |token| format!("{token}="));
+        let flags = [if arg.optional { "?" } else { "" }, if arg.multiple { "..." } else { "" }].concat();
+        format!("{token}{name}{inner}{flags}")
     }
 
     #[test]
     fn trees() {
         let cases = [
             ("key member", "key member", 3),
-            ("key [NX|XX] [KEEP n]", "key [NX|XX] [KEEP n]", -2),
-            ("key {score ... member} ...", "key {score ... member} ...", -4),
-            ("key member [member ...]", "key member [member ...]", -3),
-            ("key [min max]", "key [{min max}]", -2),
-            ("key [LIMIT offset count]", "key [{LIMIT offset count}]", -2),
-            ("key [KEEP n|NOKEEP]", "key [KEEP n|NOKEEP]", -2),
+            ("key [KEEP keep:n]", "key KEEP=keep(n)?", -2),
+            ("key condition:[NX|XX]", "key condition(NX=nx|XX=xx)?", -2),
+            ("key entry:{score ... member} ...", "key entry{score... member}...", -4),
+            ("key member ...", "key member...", -3),
+            ("key range:[min max]", "key range{min max}?", -2),
+            ("key [LIMIT offset count]", "key LIMIT=limit{offset count}?", -2),
+            ("key bound:[KEEP keep:n|NOKEEP]", "key bound(KEEP=keep(n)|NOKEEP=nokeep)?", -2),
+            ("key [DATA hash [OWNED]]", "key DATA=data{hash OWNED=owned?}?", -2),
+            ("key type:{INT|BITS bits:n|RANGE lo hi}", "key type(INT=int|BITS=bits(n)|RANGE=range{lo hi})", -3),
+            ("key [TIES ties:{SHARED|LAST}]", "key TIES=ties(SHARED=shared|LAST=last)?", -2),
+            ("key x:[WITHRANK [PERIOD unit]]", "key x{WITHRANK=withrank PERIOD=unit?}?", -2),
+            // Without names.
+            ("key {limit window|rule} ...", "key ?(?{limit window}|rule)...", -3),
         ];
         for (syntax, tree, count) in cases {
             let args = parse(syntax);

@@ -73,6 +73,9 @@ impl Arena {
         // SAFETY: zero is "none" for every part.
         let mut made: RedisModuleCommandArg = unsafe { std::mem::zeroed() };
         made.name = self.string(&arg.name);
+        if let Some(display) = &arg.display {
+            made.display_text = self.string(display);
+        }
         made.key_spec_index = -1;
         made.type_ = match arg.kind {
             ArgType::String => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING,
