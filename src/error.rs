@@ -49,12 +49,14 @@ pub enum Damage {
     Size,
 }
 
+const VERIFY_AND_ZREM: &str = "run RANK.VERIFY key REPAIR, then ZREM what it reports as undecodable";
+
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ERR the board is damaged: ")?;
         match self {
             Damage::MarkerBehind => f.write_str(
-                "elements at -inf stand before its marker; RANK.VERIFY key REPAIR removes them, \
+                "elements at -inf come before its marker; run RANK.VERIFY key REPAIR, \
                  or ZREM them and use RANK.CREATE key ... ADOPT",
             ),
             Damage::MarkerLost => f.write_str(
@@ -66,11 +68,9 @@ impl fmt::Display for Damage {
                 write!(f, "its index and its members differ at '{member}'; run RANK.VERIFY key REPAIR")
             }
             Damage::Count { members, entries } => {
-                write!(f, "it has {members} members but {entries} index entries; run RANK.VERIFY key REPAIR, and ZREM what it calls undecodable")
+                write!(f, "it has {members} members but {entries} index entries; {VERIFY_AND_ZREM}")
             }
-            Damage::Size => f.write_str(
-                "its size does not fit its index; run RANK.VERIFY key REPAIR, and ZREM what it calls undecodable",
-            ),
+            Damage::Size => write!(f, "its size does not match its index; {VERIFY_AND_ZREM}"),
         }
     }
 }
@@ -116,15 +116,34 @@ pub enum Error {
         fields: usize,
         got: usize,
     },
+    /// What `RANK.INCR` takes.
+    DeltaCount {
+        fields: usize,
+        got: usize,
+    },
     /// Scores alone, without a member.
     Scores {
         fields: usize,
         got: usize,
     },
-    Schema(String),
+    RangeOrder {
+        lo: i64,
+        hi: i64,
+    },
+    FieldTwice(String),
+    TooManyFields {
+        most: usize,
+        name: String,
+    },
+    /// `ASC` or `DESC` for the whole board, and fields.
+    OrderWithFields,
     NoSchema,
     HasSchema,
-    OtherSchema(String),
+    /// In what the board's schema differs from the one asked for, and whether `RANK.ALTER` could change it.
+    OtherSchema {
+        differences: String,
+        can_alter: bool,
+    },
     OnlyPlain,
     AdoptUndecodable(Shown),
     InfiniteScores,
@@ -206,88 +225,119 @@ impl fmt::Display for Error {
             Arity => f.write_str("ERR wrong number of arguments"),
             WrongType => f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value"),
             HashType(Shown(hash)) => {
-                write!(f, "WRONGTYPE '{hash}', the hash of the board's attributes, holds another type of value")
+                write!(f, "WRONGTYPE the board keeps its attributes in '{hash}', which is not a hash")
             }
-            TryAgain => {
-                f.write_str("TRYAGAIN the board and the hash of its attributes are being moved to another node")
-            }
+            TryAgain => f.write_str("TRYAGAIN the slot is moving, and the board's attributes are on the other node"),
             CrossSlot(Shown(hash)) => {
-                write!(f, "CROSSSLOT the board's hash '{hash}' is in another slot: give both the same hash tag")
+                write!(f, "CROSSSLOT the board's hash '{hash}' is in another slot: give both keys the same hash tag")
             }
             NoPermission(Shown(hash)) => {
-                write!(f, "NOPERM this user has no permissions to access '{hash}', the hash of the board's attributes")
+                write!(
+                    f,
+                    "NOPERM this user has no permissions to access '{hash}', where the board keeps its attributes"
+                )
             }
             Damaged(damage) => damage.fmt(f),
             UnknownOption(Shown(got)) => write!(f, "ERR unknown option '{got}'"),
             OptionTwice(option) => write!(f, "ERR {option} is given twice"),
-            OptionsConflict(a, b) => write!(f, "ERR {a} and {b} exclude each other"),
-            OptionWithoutValue(option) => write!(f, "ERR {option} has no value"),
+            OptionsConflict(a, b) => write!(f, "ERR {a} and {b} are mutually exclusive"),
+            OptionWithoutValue(option) => write!(f, "ERR {option} needs a value"),
             Takes { what, takes, got } => write!(f, "ERR {what} takes {takes}, got {got}"),
             FieldTakes { field, takes, got } => write!(f, "ERR field '{field}' takes {takes}, got {got}"),
             IncrementLeaves { field, takes, from, by } => {
                 write!(f, "ERR field '{field}' takes {takes}: {from} cannot be incremented by {by}")
             }
             ScoreCount { fields: 1, got } => {
-                write!(f, "ERR the board takes 1 score and a member each, got {got} arguments")
+                write!(f, "ERR expected score-member pairs, got {got} arguments (options go first)")
             }
             ScoreCount { fields, got } => {
-                write!(f, "ERR the board takes {fields} scores and a member each, got {got} arguments")
+                write!(f, "ERR expected {fields} scores and a member each, got {got} arguments (options go first)")
             }
-            Scores { fields: 1, got } => write!(f, "ERR the board takes 1 score, got {got}"),
-            Scores { fields, got } => write!(f, "ERR the board takes {fields} scores, got {got}"),
-            Schema(what) => write!(f, "ERR {what}"),
-            NoSchema => f.write_str("ERR the board has no schema: RANK.CREATE gives it one"),
-            HasSchema => f.write_str("ERR ASC and DESC are for boards without a schema: this one has its own order"),
-            OtherSchema(schema) => write!(f, "ERR the board has a different schema: {schema}"),
+            DeltaCount { fields: 1, got } => {
+                write!(f, "ERR expected a delta and a member, got {got} arguments (options go first)")
+            }
+            DeltaCount { fields, got } => {
+                write!(f, "ERR expected {fields} deltas and a member, got {got} arguments (options go first)")
+            }
+            Scores { fields: 1, got } => write!(f, "ERR expected 1 score, got {got}"),
+            Scores { fields, got } => write!(f, "ERR expected {fields} scores, got {got}"),
+            RangeOrder { lo, hi } => write!(f, "ERR RANGE takes lo below hi, got {lo} {hi}"),
+            FieldTwice(name) => write!(f, "ERR field '{name}' is given twice"),
+            TooManyFields { most, name } => {
+                write!(f, "ERR a board has at most {most} fields, and '{name}' is one more")
+            }
+            OrderWithFields => {
+                f.write_str("ERR ASC and DESC are only valid without FIELD: each field has its own order")
+            }
+            NoSchema => f.write_str("ERR the board has no schema: set one with RANK.CREATE"),
+            HasSchema => f.write_str("ERR ASC and DESC are only valid on a board without a schema"),
+            OtherSchema { differences, can_alter: true } => {
+                write!(f, "ERR the board has a different schema: {differences}: use RANK.ALTER to change it")
+            }
+            OtherSchema { differences, can_alter: false } => {
+                write!(f, "ERR the board has a different schema: {differences}: use another key, fields and ties cannot change")
+            }
             OnlyPlain => f.write_str(
-                "ERR the sorted set has members: without ADOPT it takes one FLOAT field with TIES SHARED only",
+                "ERR the sorted set already has members: use one FLOAT field with TIES SHARED, \
+                 or ADOPT if its scores fit the schema",
             ),
             AdoptUndecodable(Shown(element)) => write!(
                 f,
-                "ERR ADOPT: the schema cannot decode the element '{element}'; ZREM it, or name the schema the board had"
+                "ERR ADOPT: element '{element}' does not decode under this schema: \
+                 ZREM it, or use the schema the board had"
             ),
             InfiniteScores => {
-                f.write_str("ERR the sorted set has infinite scores: a board with a schema takes finite ones")
+                f.write_str("ERR the sorted set has infinite scores: a board with a schema takes finite scores only")
             }
             ReservedMember => {
-                f.write_str("ERR a member name cannot start with '\\x00rank ': the board's schema is kept there")
+                f.write_str("ERR a member name cannot start with '\\x00rank ': it is reserved for the schema")
             }
-            KeepTwice(keep) => write!(f, "ERR KEEP is set by the board's schema, to {keep}"),
-            BadMarker(text) => write!(f, "ERR the board's marker cannot be read: {text}"),
+            KeepTwice(keep) => {
+                write!(f, "ERR the board already has KEEP {keep}: leave KEEP out, or change it with RANK.ALTER")
+            }
+            BadMarker(text) => write!(f, "ERR the board's marker is not a schema: {text}"),
             MarkerVersion(version) => {
-                write!(f, "ERR the board has format version {version}: this module reads version 1")
+                write!(f, "ERR the board has format version {version}, this module reads version 1: upgrade redis-rank")
             }
             NoSuchKey => f.write_str("ERR no such key"),
             ArchiveExists => f.write_str("ERR the archive key already exists"),
-            ArchiveNames => f.write_str("ERR the archive and its hash need two names that the board does not use"),
-            OneFieldOnly => f.write_str("ERR the board has several fields: RANK.SCOREAT takes boards with one"),
+            ArchiveNames => {
+                f.write_str("ERR archive and DATA need two new key names, other than the board's key and hash")
+            }
+            OneFieldOnly => f.write_str("ERR RANK.SCOREAT is only valid on a board with one field"),
             TooManyRows { rows, most } => {
-                write!(f, "ERR the reply would hold {rows} rows, more than rank.max-rows ({most})")
+                write!(
+                    f,
+                    "ERR the reply would have {rows} rows, more than rank.max-rows ({most}): read fewer at a time"
+                )
             }
-            Undecodable(Shown(element)) => {
-                write!(f, "ERR the board has an element its schema cannot decode: '{element}'; RANK.VERIFY lists them")
-            }
-            NoData => {
-                f.write_str("ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash")
-            }
+            Undecodable(Shown(element)) => write!(
+                f,
+                "ERR element '{element}' does not decode under the board's schema: \
+                 ZREM it, RANK.VERIFY lists all of them"
+            ),
+            NoData => f.write_str("ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash"),
             SeveralMembersOfNewBoard => {
                 f.write_str("ERR the board does not exist: create it with RANK.CREATE before adding several members")
             }
             DataTakesOneMember => f.write_str("ERR DATA is only valid with one member"),
             OwnedHash => f.write_str("ERR the board owns its hash: name one for the archive with DATA hash"),
-            NoOwnedHash => f.write_str("ERR DATA is only valid for a board that owns its hash"),
+            NoOwnedHash => f.write_str("ERR DATA is only valid for a board with DATA hash OWNED"),
             TooManyHops => write!(
                 f,
                 "ERR a DENSE rank here passes more than {} distinct scores: use COMPETITION, or raise rank.max-hops",
                 crate::config::max_hops()
             ),
-            AtTakes { first, last, got } => write!(f, "ERR AT takes {first} to {last} on this board, got {got}"),
+            AtTakes { first, last, got } => {
+                write!(f, "ERR AT takes {first} to {last} on this board (Unix time in ms), got {got}")
+            }
             NoSuchMember(Shown(member)) => write!(f, "ERR '{member}' is not on the board: add the member first"),
             BadAttributes(Shown(member)) => {
-                write!(f, "ERR the attributes of '{member}' are not a JSON object: RANK.PUTDATA replaces them")
+                write!(f, "ERR the attributes of '{member}' are not a JSON object: replace them with RANK.PUTDATA")
             }
             NotText { what, got } => write!(f, "ERR {what} takes UTF-8 text, got {got}"),
-            MemberCount { named, got } => write!(f, "ERR nummembers says {named} members, got {got}"),
+            MemberCount { named, got: 1 } => write!(f, "ERR nummembers is {named} but 1 member follows"),
+            MemberCount { named, got } => write!(f, "ERR nummembers is {named} but {got} members follow"),
             TakesBetween { what, least, most, got } => write!(f, "ERR {what} takes {least} to {most}, got {got}"),
             NoRule => f.write_str("ERR rule takes a limit and a window, got none"),
             LimitWithoutWindow(limit) => write!(f, "ERR limit {limit} has no window"),
@@ -305,13 +355,22 @@ impl fmt::Display for Error {
             }
             LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),
             Server(text) => f.write_str(text),
-            Internal => f.write_str("ERR internal error of redis-rank, see the server's log"),
+            Internal => f.write_str("ERR internal error in redis-rank, see the server log"),
         }
     }
 }
 
 /// What most functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Sets one of several options that are mutually exclusive, with its name.
+pub fn set_one_of<T>(place: &mut Option<(T, &'static str)>, value: T, name: &'static str) -> Result<()> {
+    match place.replace((value, name)) {
+        None => Ok(()),
+        Some((_, other)) if other == name => Err(Error::OptionTwice(name)),
+        Some((_, other)) => Err(Error::OptionsConflict(other, name)),
+    }
+}
 
 /// Sets an option that may be given once.
 pub fn set_once<T>(place: &mut Option<T>, value: T, option: &'static str) -> Result<()> {
@@ -320,3 +379,6 @@ pub fn set_once<T>(place: &mut Option<T>, value: T, option: &'static str) -> Res
         Some(_) => Err(Error::OptionTwice(option)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use crate::script::script;
 use crate::support::*;
 use crate::workload::{assert_same, snapshot};
 
-const NO_DATA: &str = "ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash";
+const NO_DATA: &str = "ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash";
 
 /// Every read that has rows or members, on a board `b` with ann and bob.
 const READS: &[&str] = &[
@@ -113,11 +113,11 @@ on_every_server! {
             HGETALL h => ["ann", "{\"n\":1}"]
             HGETALL other => ["ann", "{\"n\":2}"]
             EXISTS none => 0
-            RANK.ALTER b DATA => ERR DATA has no value
+            RANK.ALTER b DATA => ERR DATA needs a value
             RANK.ALTER b DATA like => ERR DATA takes a key name other than LIKE and DATA, got like
             RANK.ALTER b DATA DATA => ERR DATA takes a key name other than LIKE and DATA, got DATA
-            RANK.ALTER b DATA h NODATA => ERR DATA and NODATA exclude each other
-            RANK.ALTER b NODATA DATA h => ERR NODATA and DATA exclude each other
+            RANK.ALTER b DATA h NODATA => ERR DATA and NODATA are mutually exclusive
+            RANK.ALTER b NODATA DATA h => ERR NODATA and DATA are mutually exclusive
             RANK.ALTER b DATA h DATA h => ERR DATA is given twice
             RANK.ALTER b OWNED => ERR unknown option 'OWNED'
             RANK.CREATE new DATA Like => ERR DATA takes a key name other than LIKE and DATA, got Like
@@ -261,7 +261,7 @@ on_every_server! {
             (r#"MULTISET none DATA {"a":1} 1 x"#, NO_DATA),
             (r#"MULTISET none DATA {"a":1} 1 2 x"#, NO_DATA),
             (r#"ADD b DATA {"a":1} nan x"#, "ERR field 'score' takes a finite number, got nan"),
-            (r#"INCR b DATA {"a":1} 1 x"#, "ERR the board takes 1 score and a member each, got 4 arguments"),
+            (r#"INCR b DATA {"a":1} 1 x"#, "ERR unknown option 'DATA'"),
         ] {
             expect(&mut con, &format!("RANK.{line}"), error);
         }
@@ -385,7 +385,7 @@ on_every_server! {
             assert_eq!(json_reply(&mut con, "RANK.GET b ann WITHDATA JSON")["data"], expected, "{value}");
             assert_eq!(json_reply(&mut con, "RANK.STATS b WITHDATA JSON")[1][1][0]["data"], expected, "{value}");
             for write in ["SETDATA b ann k v", "SETDATA b ann NX k v"] {
-                expect(&mut con, &format!("RANK.{write}"), "ERR the attributes of 'ann' are not a JSON object: RANK.PUTDATA replaces them");
+                expect(&mut con, &format!("RANK.{write}"), "ERR the attributes of 'ann' are not a JSON object: replace them with RANK.PUTDATA");
             }
             expect(&mut con, "HGET h ann", shown);
             expect(&mut server.connect(), "RANK.GET b bob WITHDATA", r#"[1, "bob", "7", ["n", "2"]]"#);
@@ -510,7 +510,7 @@ on_every_server! {
                 RANK.ADD c KEEP 1 9 eve => 1
                 RANK.CLEAR c => 1
                 HLEN h => 3
-                RANK.ROTATE c c2 DATA h2 => ERR DATA is only valid for a board that owns its hash
+                RANK.ROTATE c c2 DATA h2 => ERR DATA is only valid for a board with DATA hash OWNED
                 RANK.ROTATE c c2 => 0
                 # Until it is told that it does.
                 RANK.ADD c 5 ann 7 bob => 2
@@ -555,7 +555,7 @@ on_every_server! {
                 PEXPIREAT b 4000000000000 => 1
                 RANK.ROTATE b old => ERR the board owns its hash: name one for the archive with DATA hash
                 RANK.ROTATE b old DATA like => ERR DATA takes a key name other than LIKE and DATA, got like
-                RANK.ROTATE b old DATA => ERR DATA has no value
+                RANK.ROTATE b old DATA => ERR DATA needs a value
                 EXISTS old => 0
                 RANK.ROTATE b old DATA old.h => 2
                 EXISTS h => 0
@@ -608,7 +608,7 @@ on_every_server! {
         for data in ["DATA h", ""] {
             board(&mut con, data);
             script(&mut con, r#"
-                RANK.ROTATE b old DATA h2 => ERR DATA is only valid for a board that owns its hash
+                RANK.ROTATE b old DATA h2 => ERR DATA is only valid for a board with DATA hash OWNED
                 RANK.ROTATE b old => 2
                 HLEN h => 2
                 RANK.ADD b 1 ann => 1
@@ -616,12 +616,12 @@ on_every_server! {
             let expected = if data.is_empty() { "nil" } else { "\"h\"" };
             assert_eq!([info(&mut con, "b", "data"), info(&mut con, "old", "data")], [expected, expected]);
         }
-        script(&mut con, "ZADD bare 1 x => 1\n RANK.ROTATE bare old2 DATA h2 => ERR DATA is only valid for a board that owns its hash\n EXISTS old2 => 0");
+        script(&mut con, "ZADD bare 1 x => 1\n RANK.ROTATE bare old2 DATA h2 => ERR DATA is only valid for a board with DATA hash OWNED\n EXISTS old2 => 0");
     }
 
     fn a_hash_of_another_type_is_an_error_that_changes_nothing(server: Server) {
         let mut con = server.connect();
-        let refused = "WRONGTYPE 'h', the hash of the board's attributes, holds another type of value";
+        let refused = "WRONGTYPE the board keeps its attributes in 'h', which is not a hash";
         for (owned, other) in [("", "SET h x"), (" OWNED", "RPUSH h x"), (" OWNED", "ZADD h 1 x")] {
             board(&mut con, &format!("DATA h{owned}"));
             expect(&mut con, "DEL h", "1");
@@ -701,7 +701,7 @@ on_every_server! {
         expect(&mut con, "RANK.CREATE other DATA self", "+OK");
         expect(&mut con, "RANK.ADD other 1 a", "1");
         expect(&mut con, "RENAME other self", "+OK");
-        expect(&mut con, "RANK.GETDATA self a", "WRONGTYPE 'self', the hash of the board's attributes, holds another type of value");
+        expect(&mut con, "RANK.GETDATA self a", "WRONGTYPE the board keeps its attributes in 'self', which is not a hash");
         for write in ["RANK.ADD self DATA {} 1 a", "RANK.REM self a", "RANK.CLEAR self", "RANK.ROTATE self x DATA y"] {
             let got = reply(&mut con, write);
             assert!(!got.starts_with("CLIENT") && !got.contains("internal"), "{write}: {got}");
@@ -787,9 +787,9 @@ on_every_server! {
             RANK.CREATE o DATA h OWNED => +OK
             RANK.ALTER o DATA o OWNED => ERR DATA takes a key other than the board's own, got o
             RANK.ADD o 1 m => 1
-            RANK.ROTATE o arch DATA h => ERR the archive and its hash need two names that the board does not use
-            RANK.ROTATE o h DATA h2 => ERR the archive and its hash need two names that the board does not use
-            RANK.ROTATE o arch DATA arch => ERR the archive and its hash need two names that the board does not use
+            RANK.ROTATE o arch DATA h => ERR archive and DATA need two new key names, other than the board's key and hash
+            RANK.ROTATE o h DATA h2 => ERR archive and DATA need two new key names, other than the board's key and hash
+            RANK.ROTATE o arch DATA arch => ERR archive and DATA need two new key names, other than the board's key and hash
             RANK.ROTATE o arch DATA h2 => 1
             RANK.SETDATA arch m k v => 1
             EXISTS h => 0
@@ -812,7 +812,7 @@ on_every_server! {
         let (mut con, mut reader) = (server.connect(), server.connect());
         expect(&mut con, "ACL SETUSER reader on >x +@all ~b* %R~h", "+OK");
         expect(&mut reader, "AUTH reader x", "+OK");
-        let refused = "NOPERM this user has no permissions to access 'h', the hash of the board's attributes";
+        let refused = "NOPERM this user has no permissions to access 'h', where the board keeps its attributes";
         expect(&mut reader, "RANK.CREATE b DATA h OWNED", refused);
         expect(&mut reader, "RANK.CREATE b DATA h", "+OK");
         expect(&mut reader, "RANK.ALTER b DATA h OWNED", refused);

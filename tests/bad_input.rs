@@ -43,8 +43,8 @@ on_every_server! {
             RANK.AROUND none a x => ERR distance takes 0 or more, got x
             RANK.AMONG b 0 a => ERR nummembers takes 1 or more, got 0
             RANK.AMONG b x a => ERR nummembers takes 1 or more, got x
-            RANK.AMONG b 3 a b => ERR nummembers says 3 members, got 2
-            RANK.AMONG b 9223372036854775807 a b => ERR nummembers says 9223372036854775807 members, got 2
+            RANK.AMONG b 3 a b => ERR nummembers is 3 but 2 members follow
+            RANK.AMONG b 9223372036854775807 a b => ERR nummembers is 9223372036854775807 but 2 members follow
             RANK.AMONG b 1 a b => ERR unknown option 'b'
             RANK.SCOREAT b 101 => ERR percentile takes 0 to 100, got 101
             RANK.SCOREAT b -0.1 => ERR percentile takes 0 to 100, got -0.1
@@ -64,74 +64,74 @@ on_every_server! {
             RANK.INCR b nan new => ERR delta takes a finite number, got nan
             RANK.FORSCORE b x => ERR field 'score' takes a number, inf or -inf, got x
             RANK.FORSCORE s inf => ERR field 'score' takes a finite number, got inf
-            RANK.BYSCORE b x 1 => ERR min takes a number, inf or -inf, with ( before it to leave it out, got x
-            RANK.BYSCORE b 1 (x => ERR max takes a number, inf or -inf, with ( before it to leave it out, got (x
-            RANK.COUNT b 1 nan => ERR max takes a number, inf or -inf, with ( before it to leave it out, got nan
+            RANK.BYSCORE b x 1 => ERR min takes a number, inf or -inf, or ( and a number to exclude it, got x
+            RANK.BYSCORE b 1 (x => ERR max takes a number, inf or -inf, or ( and a number to exclude it, got (x
+            RANK.COUNT b 1 nan => ERR max takes a number, inf or -inf, or ( and a number to exclude it, got nan
 
             # Pairs that do not match.
-            RANK.ADD b 1 a 2 => ERR the board takes 1 score and a member each, got 3 arguments
-            RANK.ADD s CH 1 a 2 => ERR the board takes 1 score and a member each, got 3 arguments
-            RANK.ADD b NX CH => ERR the board takes 1 score and a member each, got 0 arguments
-            RANK.INCR b 1 2 a => ERR the board takes 1 score and a member each, got 3 arguments
+            RANK.ADD b 1 a 2 => ERR expected score-member pairs, got 3 arguments (options go first)
+            RANK.ADD s CH 1 a 2 => ERR expected score-member pairs, got 3 arguments (options go first)
+            RANK.ADD b NX CH => ERR expected score-member pairs, got 0 arguments (options go first)
+            RANK.INCR b 1 2 a => ERR expected a delta and a member, got 3 arguments (options go first)
 
             # Options.
             RANK.GET b a FOO => ERR unknown option 'FOO'
             RANK.GET b a JSON json => ERR JSON is given twice
-            RANK.GET b a DENSE ORDINAL => ERR DENSE and ORDINAL exclude each other
+            RANK.GET b a DENSE ORDINAL => ERR DENSE and ORDINAL are mutually exclusive
             RANK.GET b a DENSE DENSE => ERR DENSE is given twice
-            RANK.GET b a ASC DESC => ERR ASC and DESC exclude each other
-            RANK.GET s a ASC => ERR ASC and DESC are for boards without a schema: this one has its own order
+            RANK.GET b a ASC DESC => ERR ASC and DESC are mutually exclusive
+            RANK.GET s a ASC => ERR ASC and DESC are only valid on a board without a schema
             RANK.STATS b WITHDATA WITHDATA => ERR WITHDATA is given twice
-            RANK.QUERY b a WITHDATA => ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash
+            RANK.QUERY b a WITHDATA => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
             RANK.TOPN b 1 LIMIT 0 1 => ERR unknown option 'LIMIT'
             RANK.GET b a FILL => ERR unknown option 'FILL'
             RANK.FORSCORE b 1 JSON => ERR unknown option 'JSON'
             RANK.TRIM b 1 FOO => ERR unknown option 'FOO'
-            RANK.ADD b NX XX 1 a => ERR NX and XX exclude each other
-            RANK.ADD b NX BEST 1 a => ERR NX and BEST exclude each other
-            RANK.ADD b SET BEST 1 a => ERR SET and BEST exclude each other
+            RANK.ADD b NX XX 1 a => ERR NX and XX are mutually exclusive
+            RANK.ADD b NX BEST 1 a => ERR NX and BEST are mutually exclusive
+            RANK.ADD b SET BEST 1 a => ERR SET and BEST are mutually exclusive
             RANK.ADD b CH CH 1 a => ERR CH is given twice
             RANK.ADD b KEEP 0 1 a => ERR KEEP takes 1 or more, got 0
             RANK.ADD b KEEP x 1 a => ERR KEEP takes 1 or more, got x
-            RANK.ADD s KEEP 3 1 a => ERR KEEP is set by the board's schema, to 3
+            RANK.ADD s KEEP 3 1 a => ERR the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
 
             # Times.
-            RANK.ADD t AT 1577836799999 1 a => ERR AT takes 1577836800000 to 3776860055551 on this board, got 1577836799999
-            RANK.INCR t AT 3776860055552 1 a => ERR AT takes 1577836800000 to 3776860055551 on this board, got 3776860055552
-            RANK.ADD ts AT 5872804096000 1 a => ERR AT takes 1577836800000 to 5872804095999 on this board, got 5872804096000
-            RANK.ADD sp AT 9007199254740992 1 a => ERR AT takes 0 to 9007199254740991 on this board, got 9007199254740992
+            RANK.ADD t AT 1577836799999 1 a => ERR AT takes 1577836800000 to 3776860055551 on this board (Unix time in ms), got 1577836799999
+            RANK.INCR t AT 3776860055552 1 a => ERR AT takes 1577836800000 to 3776860055551 on this board (Unix time in ms), got 3776860055552
+            RANK.ADD ts AT 5872804096000 1 a => ERR AT takes 1577836800000 to 5872804095999 on this board (Unix time in ms), got 5872804096000
+            RANK.ADD sp AT 9007199254740992 1 a => ERR AT takes 0 to 9007199254740991 on this board (Unix time in ms), got 9007199254740992
 
             # Attributes.
             RANK.SETDATA d a odd => ERR wrong number of arguments for 'rank.setdata' command
             RANK.SETDATA d a k "\xff" => ERR value takes UTF-8 text, got \xff
             RANK.SETDATA o nobody k v => ERR 'nobody' is not on the board: add the member first
-            RANK.SETDATA b a k v => ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash
+            RANK.SETDATA b a k v => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
             RANK.PUTDATA d a [1] => ERR json takes a JSON object, got [1]
             RANK.PUTDATA o nobody {} => ERR 'nobody' is not on the board: add the member first
             RANK.ADD d DATA x 1 a => ERR json takes a JSON object, got x
             RANK.ADD d DATA {} 1 a 2 b => ERR DATA is only valid with one member
-            RANK.ADD s DATA {} 1 a => ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash
+            RANK.ADD s DATA {} 1 a => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
             RANK.ROTATE o new => ERR the board owns its hash: name one for the archive with DATA hash
             RANK.ROTATE b new FOO => ERR unknown option 'FOO'
-            RANK.ROTATE d new DATA h => ERR DATA is only valid for a board that owns its hash
+            RANK.ROTATE d new DATA h => ERR DATA is only valid for a board with DATA hash OWNED
 
             # Schemas.
             RANK.CREATE new KEEP 0 => ERR KEEP takes 1 or more, got 0
             RANK.CREATE new FIELD a!b => ERR FIELD takes a name of 1 to 64 of A-Z a-z 0-9 _ - other than LIKE and DATA, got a!b
             RANK.CREATE new FIELD like => ERR FIELD takes a name of 1 to 64 of A-Z a-z 0-9 _ - other than LIKE and DATA, got like
             RANK.CREATE new DATA data => ERR DATA takes a key name other than LIKE and DATA, got data
-            RANK.CREATE new DATA => ERR DATA has no value
-            RANK.CREATE s KEEP 4 => ERR the board has a different schema: FIELD score DESC FLOAT KEEP 3
+            RANK.CREATE new DATA => ERR DATA needs a value
+            RANK.CREATE s KEEP 4 => ERR the board has a different schema: KEEP 3, asked for KEEP 4: use RANK.ALTER to change it
             RANK.CREATE new FIELD a FIELD a => ERR field 'a' is given twice
             RANK.CREATE new UPDATE X => ERR UPDATE takes SET or BEST, got X
             RANK.CREATE new TIES X => ERR TIES takes SHARED, FIRST, LAST or JOINED, got X
             RANK.CREATE new FOO => ERR unknown option 'FOO'
             RANK.CREATE new LIKE b KEEP 3 => ERR unknown option 'KEEP'
-            RANK.CREATE new LIKE => ERR LIKE has no value
-            RANK.CREATE new KEEP => ERR KEEP has no value
+            RANK.CREATE new LIKE => ERR LIKE needs a value
+            RANK.CREATE new KEEP => ERR KEEP needs a value
             RANK.ALTER s FOO => ERR unknown option 'FOO'
-            RANK.ALTER s KEEP 1 NOKEEP => ERR KEEP and NOKEEP exclude each other
-            RANK.ALTER s UPDATE => ERR UPDATE has no value
+            RANK.ALTER s KEEP 1 NOKEEP => ERR KEEP and NOKEEP are mutually exclusive
+            RANK.ALTER s UPDATE => ERR UPDATE needs a value
         "#);
         expect(&mut con, "DEBUG DIGEST", &before);
     }

@@ -101,9 +101,17 @@ on_every_server! {
         let mut con = server.connect();
         script(&mut con, "RANK.CREATE b KEEP 5 => +OK\n RANK.CREATE other ASC => +OK\n RANK.ADD b 1 a => 1");
         let before = marker(&mut con, "b");
-        for other in ["", "ASC KEEP 5", "KEEP 6", "KEEP 5 UPDATE BEST", "FIELD points KEEP 5", "KEEP 5 DATA h", "LIKE other"] {
-            let error = "ERR the board has a different schema: FIELD score DESC FLOAT KEEP 5";
-            expect(&mut con, format!("RANK.CREATE b {other}").trim(), error);
+        for (other, difference) in [
+            ("", "KEEP 5, asked for no KEEP: use RANK.ALTER to change it"),
+            ("KEEP 6", "KEEP 5, asked for KEEP 6: use RANK.ALTER to change it"),
+            ("KEEP 5 UPDATE BEST", "UPDATE SET, asked for UPDATE BEST: use RANK.ALTER to change it"),
+            ("KEEP 5 DATA h", "no DATA, asked for DATA h: use RANK.ALTER to change it"),
+            ("ASC KEEP 5", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT: use another key, fields and ties cannot change"),
+            ("FIELD points KEEP 5", "FIELD score DESC FLOAT, asked for FIELD points DESC FLOAT: use another key, fields and ties cannot change"),
+            ("LIKE other", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT; KEEP 5, asked for no KEEP: use another key, fields and ties cannot change"),
+        ] {
+            let error = format!("ERR the board has a different schema: {difference}");
+            expect(&mut con, format!("RANK.CREATE b {other}").trim(), &error);
         }
         assert_eq!(marker(&mut con, "b"), before);
         expect(&mut con, "RANK.TOPN b 9", r#"[[1, "a", "1"]]"#);
@@ -133,18 +141,18 @@ on_every_server! {
     fn a_sorted_set_becomes_a_plain_board_only(server: Server) {
         script(&mut server.connect(), r#"
             ZADD z 5 a 3 b 4 c => 3
-            RANK.CREATE z FIELD n INT => ERR the sorted set has members: without ADOPT it takes one FLOAT field with TIES SHARED only
-            RANK.CREATE z FIELD n FIELD m => ERR the sorted set has members: without ADOPT it takes one FLOAT field with TIES SHARED only
-            RANK.CREATE z TIES FIRST => ERR the sorted set has members: without ADOPT it takes one FLOAT field with TIES SHARED only
+            RANK.CREATE z FIELD n INT => ERR the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
+            RANK.CREATE z FIELD n FIELD m => ERR the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
+            RANK.CREATE z TIES FIRST => ERR the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
             ZCARD z => 3
             RANK.CREATE z ASC => +OK
             RANK.TOPN z 9 => [[1, "b", "3"], [2, "c", "4"], [3, "a", "5"]]
             ZADD inf 1 a inf b => 2
-            RANK.CREATE inf => ERR the sorted set has infinite scores: a board with a schema takes finite ones
+            RANK.CREATE inf => ERR the sorted set has infinite scores: a board with a schema takes finite scores only
             ZADD ninf 1 a -inf b => 2
-            RANK.CREATE ninf => ERR the sorted set has infinite scores: a board with a schema takes finite ones
+            RANK.CREATE ninf => ERR the sorted set has infinite scores: a board with a schema takes finite scores only
             ZADD both -inf a inf b => 2
-            RANK.CREATE both KEEP 1 => ERR the sorted set has infinite scores: a board with a schema takes finite ones
+            RANK.CREATE both KEEP 1 => ERR the sorted set has infinite scores: a board with a schema takes finite scores only
             ZRANGE both 0 -1 WITHSCORES => ["a", "-inf", "b", "inf"]
         "#);
     }
@@ -186,7 +194,7 @@ on_every_server! {
             RANK.TOPN b 9 => [[1, "d", "9"], [2, "c", "3"], [3, "b", "2"]]
             RANK.ALTER none KEEP 1 => ERR no such key
             ZADD z 1 a => 1
-            RANK.ALTER z KEEP 1 => ERR the board has no schema: RANK.CREATE gives it one
+            RANK.ALTER z KEEP 1 => ERR the board has no schema: set one with RANK.CREATE
             EXISTS none => 0
         "#);
     }
@@ -336,7 +344,7 @@ on_every_server! {
 
     fn an_unknown_format_is_an_error_and_no_plain_board(server: Server) {
         let mut con = server.connect();
-        let unknown = "ERR the board has format version 2: this module reads version 1";
+        let unknown = "ERR the board has format version 2, this module reads version 1: upgrade redis-rank";
         expect(&mut con, r#"ZADD b -inf "\x00rank 2 NEW" 5 a"#, "2");
         for command in ["TOPN b 1", "ADD b 6 b", "INFO b", "COUNT b", "CREATE b", "CLEAR b", "REM b a", "GET b a"] {
             expect(&mut con, &format!("RANK.{command}"), unknown);

@@ -58,7 +58,7 @@ on_every_server! {
             RANK.COUNT i (9007199254740992.5 inf => 2
             RANK.COUNT i -inf 9007199254740993.5 => 2
             RANK.COUNT i -inf (9007199254740993.5 => 2
-            RANK.COUNT i -1e400 9e99 => ERR min takes a number, inf or -inf, with ( before it to leave it out, got -1e400
+            RANK.COUNT i -1e400 9e99 => ERR min takes a number, inf or -inf, or ( and a number to exclude it, got -1e400
             RANK.COUNT i -1e300 1e300 => 3
         "#);
     }

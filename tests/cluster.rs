@@ -197,7 +197,7 @@ fn asking(con: &mut Connection, line: &str) -> String {
     reply(con, line)
 }
 
-const TRY_AGAIN: &str = "TRYAGAIN the board and the hash of its attributes are being moved to another node";
+const TRY_AGAIN: &str = "TRYAGAIN the slot is moving, and the board's attributes are on the other node";
 
 /// A board whose marker says that `s` owns a hash in another slot.
 #[track_caller]
@@ -265,7 +265,7 @@ on_every_server! {
         let before = reply(&mut owner, "DEBUG DIGEST-VALUE s");
         for command in NEED_THE_HASH {
             let answer = client.line(command);
-            assert_eq!(answer, "CROSSSLOT the board's hash 'elsewhere' is in another slot: give both the same hash tag", "{command}");
+            assert_eq!(answer, "CROSSSLOT the board's hash 'elsewhere' is in another slot: give both keys the same hash tag", "{command}");
             assert_eq!(reply(&mut owner, "DEBUG DIGEST-VALUE s"), before, "{command}");
         }
         assert_eq!(client.line("RANK.GET s m"), "[1, \"m\", 5, 5]");

@@ -6,7 +6,7 @@ use crate::support::*;
 const BOARD: &str = "RANK.ADD b 9 a 9 b 9 c 5 d 5 e 1 f => 6";
 
 fn too_many(rows: u64, most: u64) -> String {
-    format!("ERR the reply would hold {rows} rows, more than rank.max-rows ({most})")
+    format!("ERR the reply would have {rows} rows, more than rank.max-rows ({most}): read fewer at a time")
 }
 
 on_every_server! {
@@ -34,8 +34,8 @@ on_every_server! {
         }
         for read in ["STATS b", "STATS b LIMIT 0 1", "STATS b LIMIT 1 9", "STATS b JSON"] {
             let got = reply(&mut con, &format!("RANK.{read}"));
-            assert!(got.starts_with("ERR the reply would hold "), "{read}: {got}");
-            assert!(got.ends_with(" rows, more than rank.max-rows (2)"), "{read}: {got}");
+            assert!(got.starts_with("ERR the reply would have "), "{read}: {got}");
+            assert!(got.ends_with(" rows, more than rank.max-rows (2): read fewer at a time"), "{read}: {got}");
         }
         for read in [
             "TOPN b 2", "TOPN none 99", "RANGE b 5 99", "PAGE b 1 2", "PAGE b 9 5", "AROUND b f 1", "BYSCORE b 5 8",

@@ -517,7 +517,7 @@ on_every_server! {
                 reply(&mut con, &format!(r#"ZADD b -inf "\x00before-{at}""#));
             }
             let answer = reply(&mut con, "RANK.SCORE b ann");
-            assert_eq!(answer, "ERR the board is damaged: elements at -inf stand before its marker; RANK.VERIFY key REPAIR removes them, or ZREM them and use RANK.CREATE key ... ADOPT");
+            assert_eq!(answer, "ERR the board is damaged: elements at -inf come before its marker; run RANK.VERIFY key REPAIR, or ZREM them and use RANK.CREATE key ... ADOPT");
         }
         expect(&mut con, "ZUNIONSTORE b 2 b plain", &(names + 19).to_string());
         let answer = reply(&mut con, "RANK.SCORE b bob");

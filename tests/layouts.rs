@@ -486,7 +486,7 @@ on_every_server! {
 
     fn a_name_that_begins_like_a_marker_is_refused_where_it_could_be_taken_for_one(server: Server) {
         let mut con = server.connect();
-        let refused = r"ERR a member name cannot start with '\x00rank ': the board's schema is kept there";
+        let refused = r"ERR a member name cannot start with '\x00rank ': it is reserved for the schema";
         for schema in ["", "DESC", "FIELD a DIGITS 3", "FIELD a BITS 60", "FIELD a BITS 9 TIES FIRST"] {
             expect(&mut con, "FLUSHALL", "+OK");
             if !schema.is_empty() {

@@ -202,7 +202,7 @@ on_every_server! {
             ("10/1m GCRA BURST 0", "ERR BURST takes 1 to 1000000000, got 0".into()),
             ("10/1m COST -1", format!("{cost}-1")),
             ("10/1m COST 9223372036854775808", format!("{cost}9223372036854775808")),
-            ("10/1m COST", "ERR COST has no value".into()),
+            ("10/1m COST", "ERR COST needs a value".into()),
             ("10/1m NOW -1", "ERR NOW takes 0 to 9007199254740, got -1".into()),
             ("10/1m NOW 9007199254741", "ERR NOW takes 0 to 9007199254740, got 9007199254741".into()),
             ("10/1m COST 1 COST 1", "ERR COST is given twice".into()),

@@ -58,7 +58,7 @@ on_every_server! {
     fn a_board_with_a_schema_has_its_own_direction(server: Server) {
         let mut con = server.connect();
         script(&mut con, BOARDS);
-        let error = "ERR ASC and DESC are for boards without a schema: this one has its own order";
+        let error = "ERR ASC and DESC are only valid on a board without a schema";
         for read in [
             "GET b a", "QUERY b a", "STATS b", "TOPN b 1", "RANGE b 1 2", "PAGE b 1 1", "AROUND b a 1", "BYSCORE b 1 2",
             "AMONG b 1 a",
@@ -66,7 +66,7 @@ on_every_server! {
             for (board, direction) in [("desc", "DESC"), ("desc", "ASC"), ("asc", "ASC")] {
                 expect(&mut con, &format!("RANK.{} {direction}", read.replacen(" b", &format!(" {board}"), 1)), error);
             }
-            expect(&mut con, &format!("RANK.{read} ASC DESC"), "ERR ASC and DESC exclude each other");
+            expect(&mut con, &format!("RANK.{read} ASC DESC"), "ERR ASC and DESC are mutually exclusive");
         }
     }
 

@@ -190,7 +190,7 @@ on_every_server! {
             }
             // What the layout cannot hold is an error that names the range, never another time.
             let outside = [first - 1, last + 1, 1 << 53].into_iter().filter(|time| *time >= 0);
-            let refusals = outside.map(|bad| (format!("ERR AT takes {first} to {last} on this board, got {bad}"), bad.to_string()));
+            let refusals = outside.map(|bad| (format!("ERR AT takes {first} to {last} on this board (Unix time in ms), got {bad}"), bad.to_string()));
             let no_times = ["-1", "x", "1.5", "9223372036854775808"].map(|bad| ("ERR AT takes ".into(), bad.to_string()));
             for (refusal, bad) in refusals.chain(no_times) {
                 for write in ["ADD k AT", "ADD k NX AT", "MULTISET k AT", "INCR k AT"] {

@@ -32,7 +32,7 @@ on_every_server! {
             RANK.SCORE b a => "8"
             RANK.ADD b XX WITHRANK 6 a 9 x => [[2, 1, "a", "6"], [nil, nil, "x", nil]]
             RANK.ADD b NX WITHRANK 1 a 9 x => [[3, 2, "a", "6"], [1, nil, "x", "9"]]
-            RANK.ADD b NX XX 1 a => ERR NX and XX exclude each other
+            RANK.ADD b NX XX 1 a => ERR NX and XX are mutually exclusive
         "#);
     }
 
@@ -44,8 +44,8 @@ on_every_server! {
             RANK.SCORE desc a => "6"
             RANK.ADD desc BEST XX CH 7 a 7 x => 1
             RANK.TOPN desc 9 => [[1, "a", "7"], [2, "b", "1"]]
-            RANK.ADD desc NX BEST 1 c => ERR NX and BEST exclude each other
-            RANK.ADD desc SET BEST 1 c => ERR SET and BEST exclude each other
+            RANK.ADD desc NX BEST 1 c => ERR NX and BEST are mutually exclusive
+            RANK.ADD desc SET BEST 1 c => ERR SET and BEST are mutually exclusive
             RANK.ADD desc NX SET 1 c => 1
             RANK.CREATE asc ASC UPDATE BEST => +OK
             RANK.ADD asc 5 a 6 a 4 a => 1
@@ -118,8 +118,8 @@ on_every_server! {
             RANK.ADD asc 6 e => 0
             RANK.ADD asc 4 f => 1
             RANK.TOPN asc 9 => [[1, "z", "1"], [2, "f", "4"], [3, "a", "5"]]
-            RANK.ADD asc KEEP 3 1 x => ERR KEEP is set by the board's schema, to 3
-            RANK.ADD asc KEEP 9 1 x => ERR KEEP is set by the board's schema, to 3
+            RANK.ADD asc KEEP 3 1 x => ERR the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
+            RANK.ADD asc KEEP 9 1 x => ERR the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
             RANK.COUNT asc => 3
         "#);
     }

@@ -1,5 +1,6 @@
 //! Giving a board its schema, and changing what of it may change.
 
+use super::difference::other_schema;
 use super::index::split_entry;
 use super::marker::{marker_bytes, Marker};
 use super::schema::{Data, Rules, Schema, Update};
@@ -11,8 +12,6 @@ use crate::error::{Error, Result, Shown};
 const MOST_LOOKED_AT: u64 = 20_000;
 /// Of more elements, so many places are.
 const SAMPLES: u64 = 1_000;
-/// The longest schema that an error shows whole.
-const MOST_SHOWN: usize = 512;
 
 /// What `RANK.ALTER` changes; `None` leaves a rule as it is.
 #[derive(Default)]
@@ -46,11 +45,7 @@ impl<S: Store> Board<S> {
                 return Err(Error::Damaged(damage.clone()));
             }
             let own = self.schema.rules.seen_by(key);
-            return if own == rules {
-                Ok(())
-            } else {
-                Err(Error::OtherSchema(own.to_string().chars().take(MOST_SHOWN).collect()))
-            };
+            return if own == rules { Ok(()) } else { Err(other_schema(&own, &rules)) };
         }
         let schema = Schema::new(rules);
         if self.store.card() > 0 {

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod create;
+mod difference;
 mod index;
 mod layout;
 mod listing;

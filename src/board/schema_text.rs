@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::schema::{Data, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
-use crate::error::{set_once, Error, Result, Shown};
+use crate::error::{set_once, set_one_of, Error, Result, Shown};
 use crate::number::parse_integer;
 
 const MAX_FIELDS: usize = 32;
@@ -210,7 +210,7 @@ impl<'b> Words<'_, 'b> {
             let lo = self.integer("RANGE", takes, i64::MIN, i64::MAX)?;
             let hi = self.integer("RANGE", takes, i64::MIN, i64::MAX)?;
             if lo >= hi {
-                return Err(Error::Schema(format!("RANGE takes lo below hi, got {lo} {hi}")));
+                return Err(Error::RangeOrder { lo, hi });
             }
             FieldType::Range(lo, hi)
         } else {
@@ -221,7 +221,7 @@ impl<'b> Words<'_, 'b> {
 
 #[derive(Default)]
 struct RulesReader {
-    order: Option<Order>,
+    order: Option<(Order, &'static str)>,
     fields: Vec<Field>,
     ties: Option<Ties>,
     keep: Option<u64>,
@@ -232,8 +232,8 @@ struct RulesReader {
 impl RulesReader {
     fn read(&mut self, word: &[u8], words: &mut Words) -> Result<()> {
         match word.to_ascii_uppercase().as_slice() {
-            b"ASC" => set_once(&mut self.order, Order::Ascending, "the order"),
-            b"DESC" => set_once(&mut self.order, Order::Descending, "the order"),
+            b"ASC" => set_one_of(&mut self.order, Order::Ascending, "ASC"),
+            b"DESC" => set_one_of(&mut self.order, Order::Descending, "DESC"),
             b"FIELD" => self.field(words),
             b"TIES" => set_once(&mut self.ties, read_ties(words)?, "TIES"),
             b"KEEP" => {
@@ -255,10 +255,10 @@ impl RulesReader {
         }
         let name = String::from_utf8_lossy(name).into_owned();
         if self.fields.iter().any(|field| field.name == name) {
-            return Err(Error::Schema(format!("field '{name}' is given twice")));
+            return Err(Error::FieldTwice(name));
         }
         if self.fields.len() == MAX_FIELDS {
-            return Err(Error::Schema(format!("a board takes at most {MAX_FIELDS} fields, got one more: '{name}'")));
+            return Err(Error::TooManyFields { most: MAX_FIELDS, name });
         }
         let mut order = words.order();
         let kind = words.kind()?.unwrap_or(FieldType::Float);
@@ -271,9 +271,9 @@ impl RulesReader {
 
     fn finish(mut self) -> Result<Rules> {
         if self.fields.is_empty() {
-            self.fields.push(Field::score(self.order.unwrap_or(Order::Descending)));
+            self.fields.push(Field::score(self.order.map_or(Order::Descending, |(order, _)| order)));
         } else if self.order.is_some() {
-            return Err(Error::Schema("ASC and DESC before the fields are for boards without FIELD".to_owned()));
+            return Err(Error::OrderWithFields);
         }
         Ok(Rules {
             fields: self.fields,

@@ -1,7 +1,7 @@
 //! Arguments into values. Every error names the argument and what it takes.
 
 use crate::board::{FieldBound, Pairs, Schema, Value};
-pub use crate::error::set_once as once;
+pub use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result, Shown};
 use crate::number::{floor_of_decimal, parse_extended, parse_finite, parse_integer};
 use crate::server::{Arg, Args, Text};
@@ -61,7 +61,7 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
     };
     // Integers first: they are exact beyond 2^53.
     let value = parse_integer(text).map(Value::Integer).or_else(|| parse_extended(text).map(Value::Float));
-    let takes = "a number, inf or -inf, with ( before it to leave it out";
+    let takes = "a number, inf or -inf, or ( and a number to exclude it";
     let bound = FieldBound::new(value.ok_or_else(|| refuse(what, takes, arg))?, exclusive);
     Ok(FieldBound { floor: floor_of_decimal(text).unwrap_or(bound.floor), ..bound })
 }
@@ -71,7 +71,7 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
 pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>> {
     let fields = schema.fields().len();
     if args.len() == 0 || !args.len().is_multiple_of(fields + 1) {
-        return Err(wrong_pairs(fields, args));
+        return Err(wrong_count(args, |got| Error::ScoreCount { fields, got }));
     }
     let mut pairs = Pairs::new();
     while args.len() > 0 {
@@ -81,22 +81,13 @@ pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>>
     Ok(pairs)
 }
 
+/// The error for so many arguments. A word where a number should be is more likely an option that does not exist.
 #[cold]
-fn wrong_pairs(fields: usize, mut args: Args) -> Error {
+pub fn wrong_count(mut args: Args, wrong: impl FnOnce(usize) -> Error) -> Error {
     let got = args.len();
     match args.next() {
-        // More likely an option that does not exist than a score.
         Some(word) if parse_extended(word.bytes()).is_none() => Error::UnknownOption(Shown::new(word.bytes())),
-        _ => Error::ScoreCount { fields, got },
-    }
-}
-
-/// One of several options that exclude each other, with its name.
-pub fn one_of<T: PartialEq>(place: &mut Option<(T, &'static str)>, value: T, name: &'static str) -> Result<()> {
-    match place.replace((value, name)) {
-        None => Ok(()),
-        Some((_, other)) if other == name => Err(Error::OptionTwice(name)),
-        Some((_, other)) => Err(Error::OptionsConflict(other, name)),
+        _ => wrong(got),
     }
 }
 

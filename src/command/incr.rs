@@ -1,7 +1,7 @@
 //! `RANK.INCR`.
 
 use super::add::{begins_with_word, clock, count_written, lone_pair, reply_standing};
-use super::args::{key, once, required, unix_time};
+use super::args::{key, once, required, unix_time, wrong_count};
 use super::{forget_left, open_owned_hash};
 use crate::board::{Board, Only, Scores, Start, Update, Write};
 use crate::command;
@@ -40,7 +40,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let schema = board.schema();
     let fields = schema.fields().len();
     if args.len() != fields + 1 {
-        return Err(Error::ScoreCount { fields, got: args.len() });
+        return Err(wrong_count(args, |got| Error::DeltaCount { fields, got }));
     }
     let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
     let member = required(&mut args)?.text();

@@ -33,6 +33,9 @@ ZADD infinite inf ann
 RANK.CREATE infinite KEEP 5
 RANK.CREATE one FIELD gold INT
 RANK.CREATE one FIELD gold BITS 5
+RANK.CREATE new ASC ASC
+RANK.ADD plain 1 ann 2
+RANK.INCR plain 1 2 ann
 RANK.TOPN one 5 ASC
 RANK.INCR one x ann
 RANK.ROTATE plain one
@@ -45,6 +48,7 @@ RANK.INCR two 0 3 ann
 RANK.FORSCORE two 1
 RANK.SCOREAT two 50
 RANK.CREATE keeps KEEP 100
+RANK.CREATE keeps KEEP 5
 RANK.ADD keeps KEEP 5 1 ann
 RANK.ADD plain KEEP 0 1 ann
 RANK.ADD plain AT -1 1 ann
@@ -114,13 +118,11 @@ RANK.ADD missing 1 ann 2 bob 3 eve
 ZREMRANGEBYRANK missing 1 1
 RANK.COUNT missing
 RANK.ADD missing 4 joe
-EVAL "for i = 1, 1000 do redis.call('ZADD', KEYS[1], i, i) end" 1 large
+EVAL "for i = 1, 100002 do redis.call('ZADD', KEYS[1], i, i) end" 1 large
 CONFIG SET rank.max-rows 100
 RANK.TOPN large 1000
 CONFIG SET rank.max-rows 0
-CONFIG SET rank.max-hops 100
 RANK.GET large 1 DENSE
-CONFIG SET rank.max-hops 100000
 "#;
 
 const LIMITS: &str = r#"

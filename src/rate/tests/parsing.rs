@@ -68,7 +68,7 @@ fn what_is_wrong_is_said() {
         ("1 1 FIXED 2 2", format!("{option} 2")),
         ("1 1 FIXED GCRA", "algorithm is given twice".to_string()),
         ("1 1 COST 1 COST 1", "COST is given twice".to_string()),
-        ("1 1 COST", "COST has no value".to_string()),
+        ("1 1 COST", "COST needs a value".to_string()),
         ("1 1 COST -1", "COST takes 0 to 9223372036854775807, got -1".to_string()),
         ("1 1 COST 9223372036854775808", "COST takes 0 to 9223372036854775807, got 9223372036854775808".to_string()),
         ("1 1 NOW -1", "NOW takes 0 to 9007199254740, got -1".to_string()),
