@@ -13,10 +13,8 @@ pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
         differences.len()
     };
     let fixed = if own.fields.len() == asked.fields.len() {
-        // The first field that differs, or the last.
-        let pairs = own.fields.iter().zip(&asked.fields);
-        let pair = pairs.clone().find(|(own, asked)| own != asked).or_else(|| pairs.last());
-        pair.map_or(0, |(own, asked)| compare(field(own), field(asked)))
+        let differing = own.fields.iter().zip(&asked.fields).find(|(own, asked)| own != asked);
+        differing.map_or(0, |(own, asked)| compare(field(own), field(asked)))
     } else {
         compare(fields(own), fields(asked))
     };
