@@ -117,8 +117,8 @@ on_every_server! {
 
             # Schemas.
             RANK.CREATE new KEEP 0 => ERR KEEP takes 1 or more, got 0
-            RANK.CREATE new FIELD a!b => ERR FIELD takes a name of 1 to 64 of A-Z a-z 0-9 _ - other than LIKE and DATA, got a!b
-            RANK.CREATE new FIELD like => ERR FIELD takes a name of 1 to 64 of A-Z a-z 0-9 _ - other than LIKE and DATA, got like
+            RANK.CREATE new FIELD a!b => ERR FIELD takes a name of 1 to 64 characters A-Z a-z 0-9 _ - other than LIKE and DATA, got a!b
+            RANK.CREATE new FIELD like => ERR FIELD takes a name of 1 to 64 characters A-Z a-z 0-9 _ - other than LIKE and DATA, got like
             RANK.CREATE new DATA data => ERR DATA takes a key name other than LIKE and DATA, got data
             RANK.CREATE new DATA => ERR DATA needs a value
             RANK.CREATE s KEEP 4 => ERR the board has a different schema: KEEP 3, asked for KEEP 4: use RANK.ALTER to change it

@@ -141,7 +141,7 @@ fn names(commands: &[Documented]) -> BTreeSet<String> {
 }
 
 fn is_command(name: &str) -> bool {
-    name.starts_with("RANK.") || name.starts_with("RATE.")
+    ["RANK.", "RATE.", "DUE."].iter().any(|family| name.starts_with(family))
 }
 
 /// The part of the reference under a command's heading.
@@ -205,6 +205,52 @@ fn every_link_leads_somewhere() {
     }
 }
 
+/// What a reader looks for in every section of the reference, in this order.
+const PARTS: [&str; 7] = [
+    "\n```syntax\n",
+    "\nSince ",
+    "\nACL categories: ",
+    "\n**Reply**: ",
+    "\n**Errors**",
+    "\n```redis",
+    "\n**See also**: ",
+];
+
+#[test]
+fn every_section_of_the_reference_has_its_parts() {
+    for path in files_in("docs/commands") {
+        let page = read(&path);
+        for section in page.split("\n## ").skip(1) {
+            let name = section.lines().next().unwrap_or_default();
+            let says = section.lines().nth(2).unwrap_or_default();
+            let is_prose =
+                says.starts_with(|c: char| c.is_alphabetic() || "`[".contains(c)) && !says.starts_with("```");
+            assert!(is_prose && !says.starts_with("Since "), "{name} should first say what it does");
+            let mut from = 0;
+            for part in PARTS {
+                let at = section[from..].find(part);
+                from += at.unwrap_or_else(|| panic!("{name} needs {:?} behind the parts before it", part.trim()));
+            }
+            let reply = section.split("**Reply**").nth(1).and_then(|rest| rest.split("\n**Errors**").next());
+            let reply = reply.unwrap_or_else(|| panic!("{name}: its reply is before its errors"));
+            assert!(reply.contains("RESP2"), "{name} should say what its reply is in RESP2 and in RESP3");
+        }
+    }
+}
+
+/// Each page begins with links to its sections.
+#[test]
+fn every_page_of_the_reference_has_a_table_of_contents() {
+    for path in reference_pages() {
+        let page = read(&path);
+        let (top, sections) = page.split_once("\n## ").unwrap_or_else(|| panic!("{path} has no sections"));
+        for heading in format!("## {sections}").lines().filter_map(|line| line.strip_prefix("## ")) {
+            let listed = top.to_lowercase().contains(&format!("[{}](#", heading.to_lowercase()));
+            assert!(listed, "{path}: '{heading}' is not in its table of contents");
+        }
+    }
+}
+
 /// A guarantee without its test would be a claim.
 #[test]
 fn every_guarantee_names_tests_that_exist() {
@@ -232,9 +278,18 @@ on_every_server! {
             let section = section(&reference, &command.name);
             let (tokens, values) = syntax(section);
             assert_eq!(tokens, command.tokens, "{}", command.name);
-            // Redis 7.0 keeps the names of arguments, and not what to show in place of them.
+            // Redis 7.0 keeps the names of arguments, but not what to show in their place, and no ACL categories.
             if server.kind() == Kind::Valkey {
                 assert_eq!(values, command.values, "{}", command.name);
+                let info = cmd(&mut server.connect(), &format!("COMMAND INFO {}", command.name)).expect("COMMAND INFO");
+                let categories: BTreeSet<String> = items(items(Some(&info)).first())[6..7]
+                    .iter()
+                    .flat_map(|categories| items(Some(categories)))
+                    .map(|category| show(category).trim_matches(['+', '"']).to_owned())
+                    .collect();
+                let line = section.lines().find(|line| line.starts_with("ACL categories: ")).unwrap_or_default();
+                let listed: BTreeSet<String> = line.split('`').filter(|word| word.starts_with('@')).map(str::to_owned).collect();
+                assert_eq!(listed, categories, "ACL categories of {}", command.name);
             }
             let facts = format!("\nSince {}. Complexity: {}\n", command.since, command.complexity);
             assert!(section.contains(&facts), "{} should say: {facts}", command.name);

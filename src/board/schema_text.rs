@@ -250,7 +250,7 @@ impl RulesReader {
         let valid = (1..=MAX_NAME).contains(&name.len())
             && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
         if !valid || is_key_word(name) {
-            let takes = "a name of 1 to 64 of A-Z a-z 0-9 _ - other than LIKE and DATA";
+            let takes = "a name of 1 to 64 characters A-Z a-z 0-9 _ - other than LIKE and DATA";
             return Err(Error::Takes { what: "FIELD", takes, got: Shown::new(name) });
         }
         let name = String::from_utf8_lossy(name).into_owned();

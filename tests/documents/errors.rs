@@ -101,6 +101,8 @@ RANK.COUNT marker
 ZADD two 0.5 x
 RANK.TOPN two 5
 RANK.MULTISET several 1 2 ann 3 4 bob
+RANK.MULTISET three 1 2 3 ann
+RANK.MULTISET three 1 2 ann
 RANK.MULTISET popped 1 2 ann
 ZPOPMIN popped
 RANK.COUNT popped
