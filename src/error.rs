@@ -172,6 +172,8 @@ pub enum Error {
         last: i64,
         got: i64,
     },
+    /// `AT` in a read of a board that keeps no times.
+    AtWithoutTimes,
     NoSuchMember(Shown),
     BadAttributes(Shown),
     NotText {
@@ -330,6 +332,9 @@ impl fmt::Display for Error {
             ),
             AtTakes { first, last, got } => {
                 write!(f, "ERR AT takes {first} to {last} on this board (Unix time in ms), got {got}")
+            }
+            AtWithoutTimes => {
+                f.write_str("ERR AT is only valid on a board with TIES FIRST, LAST or JOINED: this one keeps no times")
             }
             NoSuchMember(Shown(member)) => write!(f, "ERR '{member}' is not on the board: add the member first"),
             BadAttributes(Shown(member)) => {

@@ -50,6 +50,8 @@ const COMMANDS: &[Command] = &[
     command::AROUND,
     command::BYSCORE,
     command::AMONG,
+    command::AFTER,
+    command::BEFORE,
     command::COUNT,
     command::FORSCORE,
     command::PERCENTILE,

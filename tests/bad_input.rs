@@ -35,7 +35,7 @@ on_every_server! {
             RANK.RANGE b 1 99999999999999999999 => ERR stop takes a position from 1, or a negative one, got 99999999999999999999
             RANK.PAGE b 1 0 => ERR size takes 1 or more, got 0
             RANK.PAGE b 1 -1 => ERR size takes 1 or more, got -1
-            RANK.PAGE b x 1 => ERR page takes an integer, got x
+            RANK.PAGE b x 1 => ERR page takes 1 or more, got x
             RANK.TOPN b -1 => ERR n takes 0 or more, got -1
             RANK.TOPN b x => ERR n takes 0 or more, got x
             RANK.TRIM b -1 => ERR n takes 0 or more, got -1
@@ -144,7 +144,7 @@ on_every_server! {
             "CREATE", "ALTER", "INFO", "INFO b x", "CLEAR", "CLEAR b x", "ROTATE b", "ADD", "ADD b",
             "ADD b 1", "MULTISET b 1", "INCR b 1",
             "INCR b", "REM b", "TRIM b", "GET b", "SCORE b", "SCORE b a x", "QUERY b", "STATS", "TOPN b", "RANGE b 1",
-            "PAGE b 1", "AROUND b a",
+            "PAGE b 1", "AROUND b a", "AFTER b 1", "BEFORE b 1",
             "BYSCORE b 1", "AMONG b 1", "COUNT", "COUNT b 1", "COUNT b 1 2 3", "FORSCORE b", "PERCENTILE b",
             "PERCENTILE b a x", "SCOREAT b",
             "SCOREAT b 1 2", "SETDATA d a", "SETDATA d a k", "PUTDATA d a", "PUTDATA d a {} {}", "GETDATA d", "DELDATA d", "VERIFY",
@@ -166,7 +166,7 @@ on_every_server! {
                 "CLEAR k", "ROTATE k new", "ADD k 1 a",
                 "ADD k XX 1 a", "MULTISET k 1 a", "MULTISET k 1 2 a", "INCR k 1 a", "REM k a", "TRIM k 1", "GET k a",
                 "SCORE k a", "QUERY k a", "STATS k",
-                "TOPN k 0", "RANGE k 1 2", "PAGE k 1 1", "AROUND k a 1", "BYSCORE k 1 2", "AMONG k 1 a", "COUNT k",
+                "TOPN k 0", "RANGE k 1 2", "PAGE k 1 1", "AROUND k a 1", "BYSCORE k 1 2", "AMONG k 1 a", "AFTER k 1 1", "BEFORE k 1 1", "COUNT k",
                 "COUNT k 1 2", "FORSCORE k 1",
                 "PERCENTILE k a", "SCOREAT k 50", "SETDATA k a x y", "PUTDATA k a {}", "GETDATA k a", "DELDATA k a", "VERIFY k", "VERIFY k REPAIR",
                 "GET k a WITHDATA", "ADD k DATA {} 1 a", "ALTER k DATA h", "ROTATE k new DATA h",

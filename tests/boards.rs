@@ -253,7 +253,7 @@ on_every_server! {
                 RANK.TOPN {order} 9 => []
                 RANK.STATS {order} => nil
                 RANK.SCOREAT {order} 0 => nil
-                RANK.PAGE {order} 1 5 => [1, 1, 0, []]
+                RANK.PAGE {order} 1 5 => [1, 0, 0, []]
                 RANK.BYSCORE {order} -inf inf => []
                 RANK.FORSCORE {order} 0 => 1
                 RANK.ADD {order} WITHRANK {best} a 0 b {worst} c => [[1, nil, "a", "{best}"], [2, nil, "b", "0"], [3, nil, "c", "{worst}"]]

@@ -30,6 +30,8 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.around", -4, "readonly", &["RO access"]),
     ("rank.byscore", -4, "readonly", &["RO access"]),
     ("rank.among", -4, "readonly", &["RO access"]),
+    ("rank.after", -4, "readonly", &["RO access"]),
+    ("rank.before", -4, "readonly", &["RO access"]),
     ("rank.count", -2, "readonly fast", &["RO access"]),
     ("rank.forscore", -3, "readonly fast", &["RO access"]),
     ("rank.percentile", 3, "readonly fast", &["RO access"]),
@@ -220,6 +222,10 @@ on_every_server! {
                 match name.as_str() {
                     "rank.create" => (),
                     _ if of_plain_boards && !way.iter().any(|word| word == "WITHDATA") => expect(&mut con, "RANK.ADD key 1 a", "1"),
+                    // A place has a time only where the board keeps times.
+                    "rank.after" | "rank.before" | "rank.forscore" if way.iter().any(|word| word == "AT") => {
+                        script(&mut con, "RANK.CREATE key TIES FIRST => +OK\n RANK.ADD key 1 a => 1");
+                    }
                     _ => script(&mut con, &format!("RANK.CREATE key DATA attributes {owned} => +OK\n RANK.ADD key 1 a => 1")),
                 }
                 let got = reply(&mut con, &line);

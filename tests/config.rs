@@ -27,7 +27,7 @@ on_every_server! {
             ("TOPN b 3", 3), ("TOPN b 99", 6), ("RANGE b 1 3", 3), ("RANGE b -3 -1", 3), ("PAGE b 1 3", 3),
             ("AROUND b c 1 FILL", 3), ("AROUND b d 1", 3),
             ("BYSCORE b 5 9", 5), ("BYSCORE b -inf inf LIMIT 0 3", 3), ("AMONG b 3 a b c", 3), ("QUERY b a", 3),
-            ("QUERY b a LIMIT 0 3", 3),
+            ("QUERY b a LIMIT 0 3", 3), ("AFTER b 3 99", 3), ("BEFORE b 3 -9", 3),
             ("TOPN b 3 JSON", 3), ("QUERY b a JSON", 3),
         ] {
             expect(&mut con, &format!("RANK.{read}"), &too_many(rows, 2));
@@ -42,7 +42,7 @@ on_every_server! {
             "BYSCORE b 0 9 LIMIT 4 9",
             "AMONG b 2 a b", "AMONG b 3 a b a", "AMONG b 3 a b stranger", "QUERY b d", "QUERY b a LIMIT 1 9",
             "STATS b LIMIT 1 1", "STATS b LIMIT 2 9",
-            "GET b a", "COUNT b",
+            "GET b a", "COUNT b", "AFTER b 2 99", "AFTER b 9 -9", "BEFORE b 9 99",
         ] {
             let got = reply(&mut con, &format!("RANK.{read}"));
             assert!(!got.starts_with("ERR"), "{read}: {got}");

@@ -366,6 +366,8 @@ const READS: &[&str] = &[
     "AROUND K nobody 1",
     "BYSCORE K -inf inf",
     "BYSCORE K 10 30",
+    "AFTER K 2 S",
+    "BEFORE K 2 S",
     "COUNT K",
     "COUNT K 10 30",
     "AMONG K 3 m1 m2 nobody",

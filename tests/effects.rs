@@ -378,7 +378,7 @@ on_every_server! {
             "ALTER b KEEP 1", "TRIM b -1", "INCR b 1e308 a b",
             // Reads.
             "INFO b", "GET b a", "SCORE b a", "QUERY b a", "STATS b", "TOPN b 9", "RANGE b 1 2", "PAGE b 1 1",
-            "AROUND b a 1", "BYSCORE b 1 9",
+            "AROUND b a 1", "BYSCORE b 1 9", "AFTER b 9 9", "BEFORE b 9 -9",
             "AMONG b 1 a", "COUNT b", "FORSCORE b 5", "PERCENTILE b a", "SCOREAT b 50", "TOPN full 9",
             "STATS full DENSE JSON",
         ] {
@@ -420,7 +420,7 @@ on_every_server! {
         for command in [
             "ADD none XX 1 a", "REM none a", "TRIM none 1", "CLEAR none", "INFO none", "GET none a", "TOPN none 3",
             "STATS none", "COUNT none",
-            "PAGE none 1 1", "BYSCORE none 1 2", "SCOREAT none 5", "FORSCORE none 1", "ROTATE none other",
+            "PAGE none 1 1", "AFTER none 1 1", "BYSCORE none 1 2", "SCOREAT none 5", "FORSCORE none 1", "ROTATE none other",
             "CREATE new LIKE none", "ADD new 1 a", "CREATE d DATA h OWNED", "ADD d 1 a", "GET d a WITHDATA", "GETDATA d a", "DELDATA d a", "TOPN d 9 WITHDATA",
             "STATS d WITHDATA", "SETDATA d a k v", "REM d a", "ADD d DATA {} 1 a", "CLEAR d", "CLEAR d", "ROTATE d e DATA i",
         ] {

@@ -202,7 +202,8 @@ const READS: &[(&str, &str)] = &[
     ("RANGE k 9 100", "[]"),
     ("RANGE k 0 1", "ERR start takes a position from 1, or a negative one, got 0"),
     ("PAGE k 2 3", r#"[2, 3, 8, [[4, "d", 30, 0], [5, "h", 30, 1], [6, "f", 10, 3]]]"#),
-    ("PAGE k 9 3 ORDINAL", r#"[3, 3, 8, [[7, "e", 10, 3], [8, "g", 10, 4]]]"#),
+    ("PAGE k 3 3 ORDINAL", r#"[3, 3, 8, [[7, "e", 10, 3], [8, "g", 10, 4]]]"#),
+    ("PAGE k 9 3 ORDINAL", r#"[9, 3, 8, []]"#),
     (
         "PAGE k 1 1 JSON",
         r#""{\"page\":1,\"pages\":8,\"members\":8,\"rows\":[{\"rank\":1,\"member\":\"c\",\"scores\":{\"p\":50,\"c\":1}}]}""#,

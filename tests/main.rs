@@ -23,6 +23,7 @@ mod layouts;
 mod memory;
 mod model;
 mod packaging;
+mod pages;
 mod permissions;
 mod random_input;
 mod rate;

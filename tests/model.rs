@@ -208,8 +208,7 @@ impl Model {
             }
             6 => {
                 let (page, size) = (1 + dice.roll(6), 1 + dice.roll(20));
-                let pages = len.div_ceil(size).max(1);
-                let page = page.min(pages);
+                let pages = len.div_ceil(size);
                 (
                     format!("PAGE {page} {size} {kind}"),
                     format!("[{page}, {pages}, {len}, {}]", self.rows((page - 1) * size, page * size, kind)),

@@ -106,10 +106,10 @@ on_every_server! {
             expect(&mut con, &format!("RANK.TOPN b {n}"), &rows(members));
         }
         for (page, header, members) in [
-            ("1 2", "1, 3, 5", "ab"), ("2 2", "2, 3, 5", "cd"), ("3 2", "3, 3, 5", "e"), ("4 2", "3, 3, 5", "e"),
-            ("0 2", "1, 3, 5", "ab"),
-            ("-7 2", "1, 3, 5", "ab"), ("1 5", "1, 1, 5", "abcde"), ("2 9223372036854775807", "1, 1, 5", "abcde"),
-            ("9223372036854775807 1", "5, 5, 5", "e"),
+            ("1 2", "1, 3, 5", "ab"), ("2 2", "2, 3, 5", "cd"), ("3 2", "3, 3, 5", "e"), ("4 2", "4, 3, 5", ""),
+            ("1 5", "1, 1, 5", "abcde"), ("2 5", "2, 1, 5", ""), ("2 9223372036854775807", "2, 1, 5", ""),
+            ("9223372036854775807 1", "9223372036854775807, 5, 5", ""),
+            ("9223372036854775807 9223372036854775807", "9223372036854775807, 1, 5", ""),
         ] {
             expect(&mut con, &format!("RANK.PAGE b {page}"), &format!("[{header}, {}]", rows(members)));
         }
@@ -127,7 +127,10 @@ on_every_server! {
             RANK.AROUND none a 1 => nil
             RANK.RANGE none 1 -1 => []
             RANK.TOPN none 5 => []
-            RANK.PAGE none 3 5 => [1, 1, 0, []]
+            RANK.PAGE none 1 5 => [1, 0, 0, []]
+            RANK.PAGE none 3 5 => [3, 0, 0, []]
+            RANK.PAGE b 0 2 => ERR page takes 1 or more, got 0
+            RANK.PAGE b -7 2 => ERR page takes 1 or more, got -7
         "#);
     }
 

@@ -48,7 +48,7 @@ on_every_server! {
             ("RANGE b 5 4 JSON", "[]"),
             ("RANGE b 4 5 JSON", r#"[{"rank":4,"member":"a","score":1.5},{"rank":5,"member":"b","score":-3}]"#),
             ("PAGE b 2 4 JSON", r#"{"page":2,"pages":2,"members":6,"rows":[{"rank":5,"member":"b","score":-3},{"rank":6,"member":"d","score":"-inf"}]}"#),
-            ("PAGE none 2 4 JSON", r#"{"page":1,"pages":1,"members":0,"rows":[]}"#),
+            ("PAGE none 2 4 JSON", r#"{"page":2,"pages":0,"members":0,"rows":[]}"#),
             ("AROUND b b 0 JSON", r#"[{"rank":5,"member":"b","score":-3}]"#),
             ("BYSCORE b 0 2 JSON", r#"[{"rank":4,"member":"a","score":1.5}]"#),
             ("AMONG b 2 a b JSON", r#"[{"place":1,"rank":4,"member":"a","score":1.5},{"place":2,"rank":5,"member":"b","score":-3}]"#),

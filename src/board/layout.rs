@@ -234,6 +234,13 @@ impl Layout {
         (since / clock.unit_ms()).min(clock.max).unsigned_abs()
     }
 
+    /// The Unix milliseconds of a tie time.
+    pub fn unix_ms(&self, time: u64) -> i64 {
+        let Some(clock) = self.clock else { return 0 };
+        let units = i64::try_from(time).unwrap_or(i64::MAX);
+        units.saturating_mul(clock.unit_ms()).saturating_add(clock.origin_ms)
+    }
+
     /// The Unix milliseconds that can be kept exactly; all where ties are shared.
     pub fn times(&self) -> RangeInclusive<i64> {
         let Some(clock) = self.clock else { return 0..=MAX_SPILLED_MS };

@@ -1,5 +1,6 @@
 //! Rows and groups of rows, best first.
 
+use super::layout::Decoded;
 use super::rank::Kind;
 use super::store::{Direction, Store};
 use super::value::{Tuple, Value};
@@ -16,6 +17,8 @@ pub struct Row<N> {
     pub name_at: usize,
     /// One value for each field.
     pub values: Tuple,
+    /// The tie time in Unix milliseconds, where the board keeps times.
+    pub time: Option<i64>,
 }
 
 impl<N: AsRef<[u8]>> Row<N> {
@@ -100,16 +103,17 @@ impl<S: Store> Board<S> {
             let mut counter = Counter { kind, position: first, rank, last: None };
             self.elements(first, count, self.direction(), &mut |element, score| {
                 let (rank, _) = counter.next(score);
-                rows.push(Row { rank, element, name_at, values: Tuple::from_slice(&[Value::Float(score + 0.0)]) });
+                let values = Tuple::from_slice(&[Value::Float(score + 0.0)]);
+                rows.push(Row { rank, element, name_at, values, time: None });
                 Ok(())
             })?;
             return Ok(rows);
         }
         let mut counter = Counter { kind, position: first, rank, last: None };
         self.elements(first, count, self.direction(), &mut |element, score| {
-            let values = self.decode(&element, score)?.values;
-            let (rank, _) = counter.next(values.clone());
-            rows.push(Row { rank, element, name_at, values });
+            let decoded = self.decode(&element, score)?;
+            let (rank, _) = counter.next(decoded.values.clone());
+            rows.push(self.row_of(element, decoded, rank));
             Ok(())
         })?;
         Ok(rows)
@@ -123,7 +127,13 @@ impl<S: Store> Board<S> {
 
     /// The row of a member whose rank is known.
     pub fn row_ranked(&self, found: Found<S::Name>, rank: u64) -> Row<S::Name> {
-        Row { rank, element: found.element, name_at: self.schema.layout.spill_len(), values: found.decoded.values }
+        self.row_of(found.element, found.decoded, rank)
+    }
+
+    pub(super) fn row_of(&self, element: S::Name, decoded: Decoded, rank: u64) -> Row<S::Name> {
+        let layout = &self.schema.layout;
+        let time = decoded.time.map(|time| layout.unix_ms(time));
+        Row { rank, element, name_at: layout.spill_len(), values: decoded.values, time }
     }
 
     /// The groups of equal members between two positions at which groups begin, of which `skipped` come before.

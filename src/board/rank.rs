@@ -24,24 +24,32 @@ pub enum Kind {
 /// A point in the order of the sorted set, between elements.
 pub(super) struct Edge {
     place: Place,
+    /// The place is that of one element, not of all that begin like it.
+    whole: bool,
     /// Behind all elements at the place, not before them.
     after: bool,
 }
 
 impl Edge {
     pub fn before(place: Place) -> Edge {
-        Edge { place, after: false }
+        Edge { place, whole: false, after: false }
     }
 
     pub fn after(place: Place) -> Edge {
-        Edge { place, after: true }
+        Edge { place, whole: false, after: true }
+    }
+
+    /// Before or `after` one element, whether it is there or not.
+    pub fn at_element(score: f64, element: &[u8], after: bool) -> Edge {
+        Edge { place: Place { score, spill: element.into() }, whole: true, after }
     }
 
     fn is_above(&self, element: &[u8], score: f64) -> bool {
         if score != self.place.score {
             return score < self.place.score;
         }
-        let start = element.get(..self.place.spill.len()).unwrap_or(element);
+        let length = if self.whole { element.len() } else { self.place.spill.len() };
+        let start = element.get(..length).unwrap_or(element);
         if self.after {
             start <= self.place.spill.as_slice()
         } else {
@@ -77,13 +85,12 @@ impl<S: Store> Board<S> {
         })
     }
 
-    /// The rank that a newcomer with these values would get.
+    /// The rank that a newcomer with these values would get, behind its equals.
     pub fn rank_for(&self, values: &[Value], kind: Kind) -> Result<u64> {
         let members = self.members()?;
         Ok(1 + match kind {
             Kind::Competition => self.better(values, None)?,
             Kind::Dense => self.better_groups(values, None)?,
-            Kind::Ordinal if self.newcomer_leads_equals() => self.better(values, None)?,
             Kind::Ordinal => members.saturating_sub(self.worse(values)?),
         })
     }
@@ -103,10 +110,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    fn newcomer_leads_equals(&self) -> bool {
-        matches!(self.schema.rules.ties, Ties::ByTime(super::schema::TieRule::Last, _))
-    }
-
     /// How many members are better on the fields.
     pub fn better(&self, values: &[Value], own: Option<&Found<S::Name>>) -> Result<u64> {
         let lone_score = match own {
@@ -122,7 +125,7 @@ impl<S: Store> Board<S> {
     }
 
     /// How many members are on the better side of an index between elements.
-    fn beyond(&self, index: u64) -> Result<u64> {
+    pub(super) fn beyond(&self, index: u64) -> Result<u64> {
         Ok(match self.order {
             Order::Descending => self.store.card().saturating_sub(index),
             Order::Ascending => index.saturating_sub(self.foundation()?),
@@ -155,8 +158,8 @@ impl<S: Store> Board<S> {
     }
 
     /// How many elements stand below the edge. `own` is a member of the group that the edge belongs to.
-    fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
-        if edge.place.spill.is_empty() {
+    pub(super) fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
+        if edge.place.spill.is_empty() && !edge.whole {
             return self.index_of_score(edge.place.score, edge.after, own);
         }
         let score = edge.place.score;

@@ -184,6 +184,15 @@ impl Schema {
         self.rules.fields.first().map_or(Order::Descending, |field| field.order)
     }
 
+    /// A time that a client names, if the board can keep it.
+    pub fn check_at(&self, at: i64) -> Result<i64> {
+        let times = self.layout.times();
+        if times.contains(&at) {
+            return Ok(at);
+        }
+        Err(Error::AtTakes { first: *times.start(), last: *times.end(), got: at })
+    }
+
     /// A value of a field, or what the field takes instead.
     pub fn parse_value(&self, field: &Field, text: &[u8]) -> Result<Value> {
         let value = match field.kind.bounds() {

@@ -119,13 +119,7 @@ pub fn clock(call: &Call, schema: &Schema, at: Option<i64>) -> Result<i64> {
     if !schema.layout.has_time() {
         return Ok(0);
     }
-    let Some(at) = at else { return Ok(call.ctx.now()) };
-    let times = schema.layout.times();
-    if times.contains(&at) {
-        Ok(at)
-    } else {
-        Err(Error::AtTakes { first: *times.start(), last: *times.end(), got: at })
-    }
+    at.map_or_else(|| Ok(call.ctx.now()), |at| schema.check_at(at))
 }
 
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {

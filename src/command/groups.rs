@@ -31,7 +31,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
-    let options = ReadOptions::parse(args, Takes::ROWS_LIMIT)?;
+    let options = ReadOptions::parse(args, Takes::GROUPS)?;
     let (board, hash) = options.open(call, key)?;
     let Some(found) = board.find(&member)? else {
         call.reply().null();
@@ -45,7 +45,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     let limit = options.limit;
     check_rows((group.1 - group.0).saturating_sub(limit.offset).min(limit.count))?;
     let groups = board.group_names(group, limit.offset, limit.count, rank)?;
-    let shown = Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json };
+    let shown = options.shown(&board, hash.as_ref());
     let reply = call.reply();
     for (rank, names) in groups.iter() {
         if options.json {
@@ -65,7 +65,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
 fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let options = ReadOptions::parse(args, Takes::ROWS_LIMIT)?;
+    let options = ReadOptions::parse(args, Takes::GROUPS)?;
     let (board, hash) = options.open(call, key)?;
     if board.members()? == 0 {
         call.reply().null();
@@ -75,7 +75,7 @@ fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     let end = board.skip_groups(first, options.limit.count)?;
     check_rows(end.saturating_sub(first))?;
     let groups = board.groups(first, end, options.limit.offset, options.group_kind())?;
-    let shown = Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json };
+    let shown = options.shown(&board, hash.as_ref());
     let reply = call.reply();
     if options.json {
         reply.bulk(&json_stats(&shown, &groups));

@@ -1,10 +1,10 @@
-//! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND` and `RANK.BYSCORE`.
+//! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND`, `RANK.BYSCORE`, `RANK.AFTER` and `RANK.BEFORE`.
 
-use super::args::{bound, count, integer, key, position, required};
-use super::options::{row_options, ReadOptions, Takes, ROWS_COST};
-use super::rows::{json_integer, Shown};
-use super::ServerBoard;
-use crate::board::Row;
+use super::args::{bound, count, key, position, required};
+use super::options::{point_scores, row_options, ReadOptions, Takes, ROWS_COST};
+use super::rows::json_integer;
+use super::{open_to_read, ServerBoard};
+use crate::board::{Board, Point, Row};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
@@ -35,6 +35,16 @@ command! { BYSCORE = byscore;
     "Returns the rows whose first field is within bounds.", ROWS_COST)
 }
 
+command! { AFTER = after;
+    Doc::read("rank.after", concat!("key n score ... [AT ms] [MEMBER name] ", row_options!()),
+    "Returns the n rows that follow a place: the next page of a list that changes.", ROWS_COST).since("0.2.0")
+}
+
+command! { BEFORE = before;
+    Doc::read("rank.before", concat!("key n score ... [AT ms] [MEMBER name] ", row_options!()),
+    "Returns the n rows just before a place: the previous page of a list that changes.", ROWS_COST).since("0.2.0")
+}
+
 /// The rows at some positions; an error if they are more than a reply may hold.
 fn rows_at<'c>(board: &ServerBoard<'c>, first: u64, count: u64, options: &ReadOptions) -> Result<Vec<Row<Text<'c>>>> {
     check_rows(board.rows_from(first, count)?)?;
@@ -49,7 +59,7 @@ fn reply_rows<'c>(
     options: &ReadOptions,
 ) -> Result<()> {
     let rows = rows_at(board, first, count, options)?;
-    Shown { schema: board.schema(), hash, json: options.json }.rows(&rows, &call.reply());
+    options.shown(board, hash).rows(&rows, &call.reply());
     Ok(())
 }
 
@@ -86,15 +96,14 @@ fn from_either_end(position: i64, members: u64) -> u64 {
 fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let page = integer(required(&mut args)?, "page")?;
+    let page = count(required(&mut args)?, "page", 1)?;
     let size = count(required(&mut args)?, "size", 1)?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
     let (board, hash) = options.open(call, key)?;
     let members = board.members()?;
-    let pages = members.div_ceil(size).max(1);
-    let page = u64::try_from(page).unwrap_or(0).clamp(1, pages);
-    let rows = rows_at(&board, (page - 1) * size, size, &options)?;
-    let shown = Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json };
+    let pages = members.div_ceil(size);
+    let rows = rows_at(&board, (page - 1).saturating_mul(size), size, &options)?;
+    let shown = options.shown(&board, hash.as_ref());
     let reply = call.reply();
     if options.json {
         let mut json = Vec::new();
@@ -151,4 +160,29 @@ fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let first = first.saturating_add(options.limit.offset);
     let count = end.saturating_sub(first).min(options.limit.count);
     reply_rows(call, &board, hash.as_ref(), (first, count), &options)
+}
+
+fn after<'c>(call: &'c Call<'c>) -> Result<()> {
+    beside_point(call, Board::positions_after)
+}
+
+fn before<'c>(call: &'c Call<'c>) -> Result<()> {
+    beside_point(call, Board::positions_before)
+}
+
+/// The rows on one side of a point.
+fn beside_point<'c>(
+    call: &'c Call<'c>,
+    positions: impl Fn(&ServerBoard<'c>, &Point, u64) -> Result<(u64, u64)>,
+) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let n = count(required(&mut args)?, "n", 0)?;
+    let mut board = open_to_read(call, key)?;
+    let scores = point_scores(&mut args, &board)?;
+    let options = ReadOptions::parse(args, Takes::ROWS_POINT)?;
+    let hash = options.look_at(call, &mut board)?;
+    let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
+    let range = if board.store.exists() { positions(&board, &point, n)? } else { (0, 0) };
+    reply_rows(call, &board, hash.as_ref(), range, &options)
 }

@@ -2,7 +2,7 @@
 
 use super::args::{count, key, nothing_more, required};
 use super::options::{row_options, ReadOptions, Takes, RANK_COST};
-use super::rows::{JsonList, Shown};
+use super::rows::JsonList;
 use super::{open_to_read, ServerBoard};
 use crate::board::{Found, Kind, Row};
 use crate::command;
@@ -43,7 +43,7 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     };
     let row = board.row(found, options.kind(&board))?;
-    Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json }.row(&row, &call.reply());
+    options.shown(&board, hash.as_ref()).row(&row, &call.reply());
     Ok(())
 }
 
@@ -96,7 +96,7 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     check_rows(peers.len() as u64)?;
     let rows = rank_peers(&board, options.kind(&board), peers)?;
 
-    let shown = Shown { schema: board.schema(), hash: hash.as_ref(), json: options.json };
+    let shown = options.shown(&board, hash.as_ref());
     let reply = call.reply();
     if options.json {
         let mut json = Vec::new();

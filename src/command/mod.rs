@@ -22,7 +22,7 @@ pub use board::{CLEAR, INFO, ROTATE};
 pub use create::{ALTER, CREATE};
 pub use groups::{QUERY, STATS};
 pub use incr::INCR;
-pub use lists::{AROUND, BYSCORE, PAGE, RANGE, TOPN};
+pub use lists::{AFTER, AROUND, BEFORE, BYSCORE, PAGE, RANGE, TOPN};
 pub use member::{AMONG, GET, PERCENTILE, SCORE};
 pub use rate::{CHECK, PEEK, RESET};
 pub use remove::{REM, TRIM};

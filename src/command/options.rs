@@ -1,15 +1,17 @@
 //! The options of every read.
 
-use super::args::{count, integer, once, one_of, value_of};
+use super::args::{count, integer, once, one_of, unix_time, value_of};
+use super::rows::{Data, Shown};
 use super::{open_hash, open_to_read, ServerBoard};
-use crate::board::{Board, Kind, Order, Store};
-use crate::error::{Error, Result, Shown};
-use crate::server::{Access, Args, Call, Hash, Text};
+use crate::board::{Board, Kind, Order, Point, Store, Tuple};
+use crate::error::{self, Error, Result};
+use crate::number::parse_extended;
+use crate::server::{Access, Arg, Args, Call, Hash, Text};
 
 /// The syntax of what every read of rows takes.
 macro_rules! row_options {
     () => {
-        "kind:[COMPETITION|DENSE|ORDINAL] [WITHDATA] order:[ASC|DESC] [JSON]"
+        "kind:[COMPETITION|DENSE|ORDINAL] [WITHTIME] [WITHDATA] order:[ASC|DESC] [JSON]"
     };
 }
 pub(super) use row_options;
@@ -20,15 +22,26 @@ pub(super) const ROWS_COST: &str = "O(log(N)+M) with M rows returned; with DENSE
 /// Options that only some reads take.
 #[derive(Clone, Copy, Default)]
 pub struct Takes {
-    pub data: bool,
+    /// `JSON`, `ASC`, `DESC` and `WITHDATA`.
+    pub members: bool,
+    /// `WITHTIME`.
+    pub time: bool,
     pub limit: bool,
     pub fill: bool,
+    /// `AT` and `MEMBER`.
+    pub point: bool,
+    pub worst: bool,
 }
 
 impl Takes {
-    pub const ROWS: Takes = Takes { data: true, limit: false, fill: false };
-    pub const ROWS_LIMIT: Takes = Takes { data: true, limit: true, fill: false };
-    pub const ROWS_FILL: Takes = Takes { data: true, limit: false, fill: true };
+    const NONE: Takes = Takes { members: false, time: false, limit: false, fill: false, point: false, worst: false };
+    pub const ROWS: Takes = Takes { members: true, time: true, ..Takes::NONE };
+    pub const ROWS_LIMIT: Takes = Takes { limit: true, ..Takes::ROWS };
+    pub const ROWS_FILL: Takes = Takes { fill: true, ..Takes::ROWS };
+    pub const ROWS_POINT: Takes = Takes { point: true, ..Takes::ROWS };
+    pub const ROWS_WORST: Takes = Takes { worst: true, ..Takes::ROWS };
+    pub const GROUPS: Takes = Takes { members: true, limit: true, ..Takes::NONE };
+    pub const POINT: Takes = Takes { point: true, ..Takes::NONE };
 }
 
 /// `LIMIT`, everything unless a client says otherwise.
@@ -45,30 +58,39 @@ impl Default for Limit {
 }
 
 /// What a client said about a read.
-pub struct ReadOptions {
+pub struct ReadOptions<'a> {
     kind: Option<Kind>,
     order: Option<Order>,
     pub json: bool,
     pub data: bool,
+    pub time: bool,
     pub fill: bool,
+    pub worst: bool,
     pub limit: Limit,
+    at: Option<i64>,
+    member: Option<Arg<'a>>,
 }
 
-impl ReadOptions {
+impl<'a> ReadOptions<'a> {
     /// Reads what follows the required arguments.
-    pub fn parse(mut args: Args, takes: Takes) -> Result<ReadOptions> {
+    pub fn parse(mut args: Args<'a>, takes: Takes) -> Result<ReadOptions<'a>> {
         let (mut kind, mut order) = (None, None);
-        let (mut json, mut data, mut fill, mut limit) = (None, None, None, None);
+        let (mut json, mut data, mut time, mut fill, mut worst) = (None, None, None, None, None);
+        let (mut limit, mut at, mut member) = (None, None, None);
         while let Some(arg) = args.next() {
             match arg.bytes().to_ascii_uppercase().as_slice() {
                 b"COMPETITION" => one_of(&mut kind, Kind::Competition, "COMPETITION")?,
                 b"DENSE" => one_of(&mut kind, Kind::Dense, "DENSE")?,
                 b"ORDINAL" => one_of(&mut kind, Kind::Ordinal, "ORDINAL")?,
-                b"ASC" => one_of(&mut order, Order::Ascending, "ASC")?,
-                b"DESC" => one_of(&mut order, Order::Descending, "DESC")?,
-                b"JSON" => once(&mut json, (), "JSON")?,
-                b"WITHDATA" if takes.data => once(&mut data, (), "WITHDATA")?,
+                b"ASC" if takes.members => one_of(&mut order, Order::Ascending, "ASC")?,
+                b"DESC" if takes.members => one_of(&mut order, Order::Descending, "DESC")?,
+                b"JSON" if takes.members => once(&mut json, (), "JSON")?,
+                b"WITHDATA" if takes.members => once(&mut data, (), "WITHDATA")?,
+                b"WITHTIME" if takes.time => once(&mut time, (), "WITHTIME")?,
                 b"FILL" if takes.fill => once(&mut fill, (), "FILL")?,
+                b"WORST" if takes.worst => once(&mut worst, (), "WORST")?,
+                b"AT" if takes.point => once(&mut at, unix_time(&mut args)?, "AT")?,
+                b"MEMBER" if takes.point => once(&mut member, value_of(&mut args, "MEMBER")?, "MEMBER")?,
                 b"LIMIT" if takes.limit => {
                     let offset = count(value_of(&mut args, "LIMIT")?, "LIMIT offset", 0)?;
                     let count = integer(value_of(&mut args, "LIMIT")?, "LIMIT count")?;
@@ -76,7 +98,7 @@ impl ReadOptions {
                     let count = u64::try_from(count).unwrap_or(u64::MAX);
                     once(&mut limit, Limit { offset, count }, "LIMIT")?;
                 }
-                _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
+                _ => return Err(Error::UnknownOption(error::Shown::new(arg.bytes()))),
             }
         }
         Ok(ReadOptions {
@@ -84,19 +106,38 @@ impl ReadOptions {
             order: order.map(|(order, _)| order),
             json: json.is_some(),
             data: data.is_some(),
+            time: time.is_some(),
             fill: fill.is_some(),
+            worst: worst.is_some(),
             limit: limit.unwrap_or_default(),
+            at,
+            member,
         })
     }
 
     /// Opens a board to be read as the options want it, and the hash of its attributes if they want that.
     pub fn open<'c>(&self, call: &'c Call<'c>, key: Text<'c>) -> Result<(ServerBoard<'c>, Option<Hash<'c>>)> {
         let mut board = open_to_read(call, key)?;
+        let hash = self.look_at(call, &mut board)?;
+        Ok((board, hash))
+    }
+
+    /// The same for a board that is open.
+    pub fn look_at<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
         self.order.map_or(Ok(()), |order| board.read_from(order))?;
         // A missing board reads as an empty one, whatever it would have.
         let wants_hash = self.data && board.store.exists();
-        let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
-        Ok((board, hash))
+        if wants_hash {
+            open_hash(call, board, Access::Read).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// How rows of a board are shown.
+    pub fn shown<'r, 'c>(&self, board: &'r ServerBoard<'c>, hash: Option<&'r Hash<'c>>) -> Shown<'r, 'c> {
+        let data = hash.map_or(Data::Unwanted, Data::Hash);
+        Shown { schema: board.schema(), data, time: self.time, json: self.json }
     }
 
     /// The kind of rank to show.
@@ -108,14 +149,20 @@ impl ReadOptions {
     pub fn group_kind(&self) -> Kind {
         self.kind.unwrap_or(Kind::Competition)
     }
+
+    /// The point in the order of a board that scores, `AT` and `MEMBER` make up.
+    pub fn point(&self, values: Tuple) -> Point<'a> {
+        Point { values, at: self.at, member: self.member.map(Arg::bytes) }
+    }
 }
 
-/// `COMPETITION`, `DENSE` or `ORDINAL`.
-pub fn kind(args: Args) -> Result<Option<Kind>> {
-    let options = ReadOptions::parse(args.clone(), Takes::default())?;
-    if options.json || options.order.is_some() {
-        let wrong = args.clone().find(|arg| ["JSON", "ASC", "DESC"].iter().any(|word| arg.is(word)));
-        return Err(Error::UnknownOption(Shown::new(wrong.map_or(b"", |arg| arg.bytes()))));
+/// Takes the scores of a point off the arguments: so many as a board has fields, and all leading numbers of a board that
+/// does not exist.
+pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args<'a>> {
+    let numbers = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
+    let fields = if board.store.exists() { board.schema().fields().len() } else { numbers.max(1) };
+    if args.len() < fields || numbers > fields {
+        return Err(Error::Scores { fields, got: numbers.max(args.len().min(fields)) });
     }
-    Ok(options.kind)
+    Ok(args.take_first(fields))
 }

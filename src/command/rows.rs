@@ -1,16 +1,41 @@
 //! Rows as replies: RESP, or one JSON text.
 
+use std::collections::HashMap;
+
 use base64::prelude::{Engine, BASE64_STANDARD};
 
 use crate::board::{parse_object, Attributes, Row, Schema, Value};
 use crate::number::FloatText;
 use crate::server::{Hash, Reply, Text};
 
-/// What a row needs beside itself: the names of the fields, and attributes if they are wanted.
+/// What a row needs beside itself: the names of the fields, and what else is wanted of a member.
 pub struct Shown<'r, 'c> {
     pub schema: &'r Schema,
-    pub hash: Option<&'r Hash<'c>>,
+    pub data: Data<'r, 'c>,
+    /// Whether rows have the tie time.
+    pub time: bool,
     pub json: bool,
+}
+
+/// Where the attributes in rows come from.
+pub enum Data<'r, 'c> {
+    /// Rows have none.
+    Unwanted,
+    /// The hash, as it is.
+    Hash(&'r Hash<'c>),
+    /// What the hash held for each member before it was changed.
+    Taken(HashMap<Vec<u8>, Text<'c>>),
+}
+
+impl<'c> Data<'_, 'c> {
+    /// What there is for a member, if attributes are wanted.
+    fn of(&self, member: &[u8]) -> Option<Option<Text<'c>>> {
+        match self {
+            Data::Unwanted => None,
+            Data::Hash(hash) => Some(hash.get(member)),
+            Data::Taken(records) => Some(records.get(member).cloned()),
+        }
+    }
 }
 
 impl Shown<'_, '_> {
@@ -43,20 +68,24 @@ impl Shown<'_, '_> {
         list.end();
     }
 
-    /// `[place,] rank, member, score … [, attributes]`
+    /// `[place,] rank, member, score … [, time] [, attributes]`
     pub fn resp_row(&self, place: Option<u64>, row: &Row<Text>, reply: &Reply) {
-        let more = u64::from(place.is_some()) + u64::from(self.hash.is_some());
+        let record = self.data.of(row.member());
+        let more = u64::from(place.is_some()) + u64::from(self.time) + u64::from(record.is_some());
         reply.array(2 + row.values.len() as u64 + more);
         place.into_iter().for_each(|place| reply.count(place));
         reply.count(row.rank);
         reply.bulk(row.member());
         row.values.iter().for_each(|value| reply.value(*value));
-        if let Some(hash) = self.hash {
-            resp_record(hash.get(row.member()), reply);
+        if self.time {
+            row.time.map_or_else(|| reply.null(), |time| reply.integer(time));
+        }
+        if let Some(record) = record {
+            resp_record(record, reply);
         }
     }
 
-    /// `{"place":…,"rank":…,"member":…,"score":…,"data":…}`
+    /// `{"place":…,"rank":…,"member":…,"score":…,"time":…,"data":…}`
     pub fn json_row(&self, place: Option<u64>, row: &Row<Text>, json: &mut Vec<u8>) {
         json.push(b'{');
         if let Some(place) = place {
@@ -66,7 +95,14 @@ impl Shown<'_, '_> {
         }
         json.extend_from_slice(b"\"rank\":");
         json_integer(row.rank, json);
-        json.extend_from_slice(b",\"member\":");
+        json.push(b',');
+        self.json_standing(row, json);
+        json.push(b'}');
+    }
+
+    /// What a row says apart from ranks.
+    fn json_standing(&self, row: &Row<Text>, json: &mut Vec<u8>) {
+        json.extend_from_slice(b"\"member\":");
         json_name(row.member(), json);
         match row.values.as_slice() {
             [value] => {
@@ -86,30 +122,38 @@ impl Shown<'_, '_> {
                 json.push(b'}');
             }
         }
-        if let Some(hash) = self.hash {
-            json.extend_from_slice(b",\"data\":");
-            json_record(hash.get(row.member()), json);
+        if self.time {
+            json.extend_from_slice(b",\"time\":");
+            match row.time {
+                Some(time) => json_value(Value::Integer(time), json),
+                None => json.extend_from_slice(b"null"),
+            }
         }
-        json.push(b'}');
+        if let Some(record) = self.data.of(row.member()) {
+            json.extend_from_slice(b",\"data\":");
+            json_record(record, json);
+        }
     }
 
     /// A name inside a group: `member`, or with attributes `[member, attributes]`.
     pub fn resp_name(&self, name: &[u8], reply: &Reply) {
-        if let Some(hash) = self.hash {
+        let record = self.data.of(name);
+        if record.is_some() {
             reply.array(2);
-            reply.bulk(name);
-            return resp_record(hash.get(name), reply);
         }
         reply.bulk(name);
+        if let Some(record) = record {
+            resp_record(record, reply);
+        }
     }
 
     /// The same in JSON, where attributes make it `{"member":…,"data":…}`.
     pub fn json_name(&self, name: &[u8], json: &mut Vec<u8>) {
-        let Some(hash) = self.hash else { return json_name(name, json) };
+        let Some(record) = self.data.of(name) else { return json_name(name, json) };
         json.extend_from_slice(b"{\"member\":");
         json_name(name, json);
         json.extend_from_slice(b",\"data\":");
-        json_record(hash.get(name), json);
+        json_record(record, json);
         json.push(b'}');
     }
 }

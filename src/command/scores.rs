@@ -2,11 +2,10 @@
 
 use super::args::{bound, key, nothing_more, percentile, required};
 use super::open_to_read;
-use super::options::{self, RANK_COST};
+use super::options::{point_scores, ReadOptions, Takes, RANK_COST};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
-use crate::number::parse_extended;
 use crate::server::{Arg, Call};
 
 command! { COUNT = count;
@@ -15,7 +14,7 @@ command! { COUNT = count;
 }
 
 command! { FORSCORE = forscore;
-    Doc::read("rank.forscore", "key score ... kind:[COMPETITION|DENSE|ORDINAL]",
+    Doc::read("rank.forscore", "key score ... kind:[COMPETITION|DENSE|ORDINAL] [AT ms] [MEMBER name]",
     "Returns the rank that a newcomer with these scores would get.", RANK_COST).fast()
 }
 
@@ -48,14 +47,10 @@ fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let board = open_to_read(call, key)?;
-    let fields = board.schema().fields().len();
-    let scores = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
-    if args.len() < fields || scores > fields {
-        return Err(Error::Scores { fields, got: scores.max(args.len().min(fields)) });
-    }
-    let values = board.schema().parse_tuple(args.take_first(fields).map(Arg::bytes))?;
-    let kind = options::kind(args)?.unwrap_or_else(|| board.default_kind());
-    let rank = board.rank_for(&values, kind)?;
+    let scores = point_scores(&mut args, &board)?;
+    let options = ReadOptions::parse(args, Takes::POINT)?;
+    let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
+    let rank = if board.store.exists() { board.rank_at_point(&point, options.kind(&board))? } else { 1 };
     call.reply().count(rank);
     Ok(())
 }

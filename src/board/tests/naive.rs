@@ -66,6 +66,30 @@ impl Naive {
         self.members.iter().find(|member| member.name == name)
     }
 
+    /// What the rules count times in, in milliseconds.
+    pub fn unit_ms(&self) -> i64 {
+        match self.rules.ties {
+            Ties::ByTime(_, TimeUnit::Seconds) => 1000,
+            _ => 1,
+        }
+    }
+
+    /// Where a member stands beside a point: scores, then a time, then a name. It is equal to what the point leaves out.
+    pub fn beside(&self, member: &Member, values: &[Value], time: Option<i64>, name: Option<&[u8]>) -> Ordering {
+        let by_fields = self.by_fields(&member.values, values);
+        let is_timed = self.rules.ties != Ties::Shared;
+        let by_time = match time {
+            None if is_timed => return by_fields,
+            time => time.map_or(Ordering::Equal, |time| self.by_time(member.time, time)),
+        };
+        let by_name = match (name, self.rules.fields[0].order) {
+            (None, _) => Ordering::Equal,
+            (Some(name), Order::Descending) => name.cmp(&member.name),
+            (Some(name), Order::Ascending) => member.name.as_slice().cmp(name),
+        };
+        by_fields.then(by_time).then(by_name)
+    }
+
     /// The rank of a tuple.
     pub fn rank(&self, values: &[Value], kind: Kind) -> u64 {
         let mut better: Vec<&Tuple> = self.members.iter().map(|member| &member.values).collect();
@@ -79,11 +103,7 @@ impl Naive {
 
     /// What a write of one member does: how many were added, changed and refused.
     pub fn set(&mut self, name: &[u8], values: &Tuple, write: &Write) -> (u64, u64, u64) {
-        let unit = match self.rules.ties {
-            Ties::ByTime(_, TimeUnit::Seconds) => 1000,
-            _ => 1,
-        };
-        let time = write.now / unit;
+        let time = write.now / self.unit_ms();
         let there = self.get(name).is_some();
         let before = self.get(name).map(|member| member.values.clone());
         let old = self.members.iter().position(|member| member.name == name);

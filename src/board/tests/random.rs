@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::board::index::split_entry;
-use crate::board::{Board, FieldBound, Kind, Only, Order, Scores, Store, Update, Value, Write};
+use crate::board::{Board, FieldBound, Kind, Only, Order, Point, Scores, Store, Update, Value, Write};
 use crate::error::{Damage, Error};
 
 #[derive(Clone, Debug)]
@@ -118,6 +118,7 @@ fn check(board: &Board<Model>, naive: &Naive) {
         let worse = sorted.iter().filter(|other| naive.by_fields(&other.values, &member.values).is_gt()).count();
         assert_eq!(board.worse(&member.values).unwrap(), worse as u64);
         check_first_field(board, naive, &sorted, member.values[0]);
+        check_points(board, naive, &sorted, member);
     }
     for stranger in 0..12 {
         let there = naive.get(&name(stranger)).is_some();
@@ -136,7 +137,9 @@ fn check(board: &Board<Model>, naive: &Naive) {
 fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
     for first in 0..=sorted.len() {
         let rows = board.rows(first as u64, 3, kind).unwrap();
-        let rows: Vec<_> = rows.iter().map(|row| (row.rank, row.member().to_vec(), row.values.clone())).collect();
+        let rows: Vec<_> =
+            rows.iter().map(|row| (row.rank, row.member().to_vec(), row.values.clone(), row.time)).collect();
+        let is_timed = naive.rules.ties != Ties::Shared;
         let expected: Vec<_> = sorted
             .iter()
             .enumerate()
@@ -144,7 +147,7 @@ fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind
             .take(3)
             .map(|(i, member)| {
                 let rank = if kind == Kind::Ordinal { i as u64 + 1 } else { naive.rank(&member.values, kind) };
-                (rank, member.name.clone(), member.values.clone())
+                (rank, member.name.clone(), member.values.clone(), is_timed.then(|| member.time * naive.unit_ms()))
             })
             .collect();
         assert_eq!(rows, expected, "{kind:?} from {first}");
@@ -207,6 +210,47 @@ fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], val
             let expected: Vec<&Member> = sorted.iter().filter(inside).collect();
             assert_eq!(got, expected, "{min:?} {max:?} {}", naive.rules);
         }
+    }
+}
+
+/// What is beside points near a member, whether or not somebody stands there.
+fn check_points(board: &Board<Model>, naive: &Naive, sorted: &[Member], near: &Member) {
+    let is_timed = naive.rules.ties != Ties::Shared;
+    let times = if is_timed { vec![None, Some(near.time), Some(near.time + 1)] } else { vec![None] };
+    for time in times {
+        let at = time.map(|time| time * naive.unit_ms());
+        for member in [None, Some(near.name.clone()), Some(name(0)), Some(name(3)), Some(b"a".to_vec())] {
+            let member = member.as_deref();
+            let point = Point { values: near.values.clone(), at, member };
+            let beside = |other: &&Member| naive.beside(other, &near.values, time, member);
+            let before: Vec<&Member> = sorted.iter().filter(|other| beside(other).is_lt()).collect();
+            let behind: Vec<&Member> = sorted.iter().filter(|other| beside(other).is_gt()).collect();
+            let listed = |(first, count): (u64, u64)| -> Vec<&Member> {
+                sorted.iter().skip(first as usize).take(count as usize).collect()
+            };
+            let after = listed(board.positions_after(&point, 2).unwrap());
+            assert_eq!(after, behind[..behind.len().min(2)], "after {at:?} {member:?} {}", naive.rules);
+            let preceding = listed(board.positions_before(&point, 2).unwrap());
+            assert_eq!(preceding, before[before.len().saturating_sub(2)..], "before {at:?} {member:?} {}", naive.rules);
+            let is_named = member.is_some() && (time.is_some() || !is_timed);
+            let leads = is_named || matches!(naive.rules.ties, Ties::ByTime(TieRule::Last, _));
+            let ordinal = 1 + if leads { before.len() } else { sorted.len() - behind.len() } as u64;
+            assert_eq!(
+                board.rank_at_point(&point, Kind::Ordinal).unwrap(),
+                ordinal,
+                "{at:?} {member:?} {}",
+                naive.rules
+            );
+        }
+    }
+    let own = Point {
+        values: near.values.clone(),
+        at: is_timed.then(|| near.time * naive.unit_ms()),
+        member: Some(&near.name),
+    };
+    let found = board.find(&near.name).unwrap().expect("the member is there");
+    for kind in KINDS {
+        assert_eq!(board.rank_at_point(&own, kind).unwrap(), board.rank(&found, kind).unwrap());
     }
 }
 

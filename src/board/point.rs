@@ -1,0 +1,99 @@
+//! Points in the order of a board: scores, then a tie time, then a name, whoever stands there.
+//!
+//! A point says where a page ended, so that the next one begins there however the board has changed. What it leaves out,
+//! it leaves open: a point without a time, or without a name, stands for all members that are equal to it in the rest.
+
+use super::rank::{Edge, Kind};
+use super::schema::{Order, TieRule, Ties};
+use super::store::{Direction, Store};
+use super::value::Tuple;
+use super::Board;
+use crate::error::{Error, Result};
+
+/// A point in the order of a board.
+pub struct Point<'n> {
+    /// One value for each field.
+    pub values: Tuple,
+    /// The tie time in Unix milliseconds.
+    pub at: Option<i64>,
+    /// The name, which counts only behind a time where the board has times.
+    pub member: Option<&'n [u8]>,
+}
+
+/// On which side of a point its equals are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Equals {
+    Before,
+    Behind,
+}
+
+impl<S: Store> Board<S> {
+    /// The positions of the `count` rows that follow a point: the first, and how many there are.
+    pub fn positions_after(&self, point: &Point, count: u64) -> Result<(u64, u64)> {
+        let first = self.before_point(point, Equals::Before)?;
+        Ok((first, self.members()?.saturating_sub(first).min(count)))
+    }
+
+    /// The positions of the `count` rows just before a point: the first, and how many there are.
+    pub fn positions_before(&self, point: &Point, count: u64) -> Result<(u64, u64)> {
+        let end = self.before_point(point, Equals::Behind)?;
+        Ok((end.saturating_sub(count), end.min(count)))
+    }
+
+    /// The rank that a newcomer at this point would get. A member's own point gives its own rank.
+    pub fn rank_at_point(&self, point: &Point, kind: Kind) -> Result<u64> {
+        self.time_of(point)?;
+        if kind != Kind::Ordinal {
+            return self.rank_for(&point.values, kind);
+        }
+        let equals = if self.is_named(point) || self.newcomer_leads_equals() { Equals::Behind } else { Equals::Before };
+        Ok(1 + self.before_point(point, equals)?)
+    }
+
+    /// Whether the latest of members with equal scores is the best of them.
+    fn newcomer_leads_equals(&self) -> bool {
+        matches!(self.schema.rules.ties, Ties::ByTime(TieRule::Last, _))
+    }
+
+    /// Whether the point is that of one name alone.
+    fn is_named(&self, point: &Point) -> bool {
+        point.member.is_some() && (point.at.is_some() || !self.schema.layout.has_time())
+    }
+
+    /// The tie time of a point, as the layout counts it.
+    fn time_of(&self, point: &Point) -> Result<Option<u64>> {
+        let Some(at) = point.at else { return Ok(None) };
+        if !self.schema.layout.has_time() {
+            return Err(Error::AtWithoutTimes);
+        }
+        Ok(Some(self.schema.layout.time_at(self.schema.check_at(at)?)))
+    }
+
+    /// How many members stand before a point.
+    fn before_point(&self, point: &Point, equals: Equals) -> Result<u64> {
+        // Positions are counted, so no foreign element may be among the members.
+        self.members()?;
+        let time = self.time_of(point)?;
+        let layout = &self.schema.layout;
+        // The edge is above the point's equals in the sorted set, or below them.
+        let above = (self.order == Order::Descending) == (equals == Equals::Behind);
+        let place = match time {
+            Some(time) => layout.encode(&point.values, time),
+            None => layout.group_start(&point.values, if above { Direction::Down } else { Direction::Up }),
+        };
+        let Some(name) = point.member.filter(|_| self.is_named(point)) else {
+            let edge = if above { Edge::after(place) } else { Edge::before(place) };
+            return self.beyond(self.index_of(&edge, None)?);
+        };
+        let element = self.element(&place.spill, &self.store.name(name));
+        // Mostly the member is still there, which saves the search for where it was.
+        let index = match self.store.score(&element) {
+            Some(score) if score == place.score => self.store.index(&element)?.map(|index| index + u64::from(above)),
+            _ => None,
+        };
+        match index {
+            Some(index) => self.beyond(index),
+            None => self.beyond(self.index_of(&Edge::at_element(place.score, element.as_ref(), above), None)?),
+        }
+    }
+}
