@@ -40,6 +40,7 @@ const COMMANDS: &[Command] = &[
     command::INCR,
     command::REM,
     command::TRIM,
+    command::POP,
     command::GET,
     command::SCORE,
     command::QUERY,

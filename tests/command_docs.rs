@@ -20,6 +20,7 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.rem", -3, "write fast", &["RW delete"]),
     // RETURN tells who left, as ZPOPMIN does.
     ("rank.trim", -3, "write", &["RW access delete"]),
+    ("rank.pop", -2, "write", &["RW access delete"]),
     ("rank.get", -3, "readonly fast", &["RO access"]),
     ("rank.score", 3, "readonly fast", &["RO access"]),
     ("rank.query", -3, "readonly", &["RO access"]),

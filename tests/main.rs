@@ -25,6 +25,7 @@ mod model;
 mod packaging;
 mod pages;
 mod permissions;
+mod pop;
 mod random_input;
 mod rate;
 mod rate_effects;

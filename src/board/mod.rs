@@ -8,6 +8,7 @@ mod layout;
 mod listing;
 mod marker;
 mod point;
+mod pop;
 mod rank;
 mod schema;
 mod schema_text;

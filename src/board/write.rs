@@ -275,7 +275,7 @@ impl<S: Store> Board<S> {
         })
     }
 
-    fn check_entry(&self, element: &S::Name) -> Result<()> {
+    pub(super) fn check_entry(&self, element: &S::Name) -> Result<()> {
         match self.store.score(&self.entry_of(element)) {
             Some(f64::NEG_INFINITY) => Ok(()),
             _ => Err(Error::Damaged(Damage::Index(Shown::new(self.name_of(element))))),
@@ -390,7 +390,7 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    fn remove_member(&mut self, element: &S::Name) {
+    pub(super) fn remove_member(&mut self, element: &S::Name) {
         self.remove_element(element);
         self.recount_by(-1);
         self.note_left([element].into_iter());

@@ -36,12 +36,12 @@ command! { BYSCORE = byscore;
 }
 
 command! { AFTER = after;
-    Doc::read("rank.after", concat!("key n score ... [AT ms] [MEMBER name] ", row_options!()),
+    Doc::read("rank.after", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
     "Returns the n rows that follow a place: the next page of a list that changes.", ROWS_COST).since("0.2.0")
 }
 
 command! { BEFORE = before;
-    Doc::read("rank.before", concat!("key n score ... [AT ms] [MEMBER name] ", row_options!()),
+    Doc::read("rank.before", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
     "Returns the n rows just before a place: the previous page of a list that changes.", ROWS_COST).since("0.2.0")
 }
 

@@ -25,7 +25,7 @@ pub use incr::INCR;
 pub use lists::{AFTER, AROUND, BEFORE, BYSCORE, PAGE, RANGE, TOPN};
 pub use member::{AMONG, GET, PERCENTILE, SCORE};
 pub use rate::{CHECK, PEEK, RESET};
-pub use remove::{REM, TRIM};
+pub use remove::{POP, REM, TRIM};
 pub use scores::{COUNT, FORSCORE, SCOREAT};
 pub use verify::VERIFY;
 

@@ -1,11 +1,15 @@
-//! `RANK.REM` and `RANK.TRIM`.
+//! `RANK.REM`, `RANK.TRIM` and `RANK.POP`.
 
+use super::add::begins_with_word;
 use super::args::{count, key, required};
+use super::options::{row_options, ReadOptions, Takes};
+use super::rows::{Data, Shown};
 use super::{forget_left, open_owned_hash, open_to_write};
+use crate::board::Row;
 use crate::command;
-use crate::config::check_rows;
+use crate::config::{self, check_rows};
 use crate::docs::{Doc, KeySpec, KeyUse};
-use crate::error::{Error, Result, Shown};
+use crate::error::{self, Error, Result};
 use crate::server::{Arg, Call, Text};
 
 command! { REM = rem;
@@ -16,6 +20,13 @@ command! { REM = rem;
 command! { TRIM = trim;
     Doc::remove("rank.trim", "key n [RETURN]", "Keeps the best n members. Returns how many left, or their names.",
     "O(log(N)+M) with M members removed; O(M*log(N)) on spilled boards.").keys(&[KeySpec::at(1, KeyUse::Pop)])
+}
+
+command! { POP = pop;
+    Doc::remove("rank.pop", concat!("key [n] [WORST] ", row_options!()),
+    "Removes the best n members, or the worst, and returns their rows.",
+    "O(M*log(N)) with M members removed; with DENSE O(D*log(N)) more for D better scores.")
+    .keys(&[KeySpec::at(1, KeyUse::Pop)]).since("0.2.0")
 }
 
 fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -39,7 +50,7 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
     let keep = count(required(&mut args)?, "n", 0)?;
     let wanted = args.next_if("RETURN");
     if let Some(unknown) = args.next() {
-        return Err(Error::UnknownOption(Shown::new(unknown.bytes())));
+        return Err(Error::UnknownOption(error::Shown::new(unknown.bytes())));
     }
     let mut board = open_to_write(call, key)?;
     if wanted {
@@ -55,5 +66,34 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     reply.array(leaving.len() as u64);
     leaving.iter().for_each(|element| reply.bulk(board.name_of(element)));
+    Ok(())
+}
+
+fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let n = if begins_with_word(&args) { None } else { args.next() };
+    let n = n.map_or(Ok(1), |n| count(n, "n", 0))?;
+    let options = ReadOptions::parse(args, Takes::ROWS_WORST)?;
+    let mut board = open_to_write(call, key)?;
+    board.set_max_hops(config::max_hops());
+    let hash = options.look_at(call, &mut board)?;
+    let (first, count) = board.positions_at_end(n, options.worst)?;
+    check_rows(count)?;
+    let mut rows = board.rows(first, count, options.kind(&board))?;
+    if options.worst {
+        // As ZPOPMIN does, from the end on.
+        rows.reverse();
+    }
+    // A hash that the board owns is changed below: what it holds is read before, and its handle given up.
+    let records = hash.map(|hash| {
+        let record = |row: &Row<Text<'c>>| Some((row.member().to_vec(), hash.get(row.member())?));
+        Data::Taken(rows.iter().filter_map(record).collect())
+    });
+    let owned = open_owned_hash(call, &mut board)?;
+    board.remove_rows(&rows)?;
+    forget_left(&mut board, owned);
+    let shown = Shown { data: records.unwrap_or(Data::Unwanted), ..options.shown(&board, None) };
+    shown.rows(&rows, &call.reply());
     Ok(())
 }

@@ -14,7 +14,7 @@ command! { COUNT = count;
 }
 
 command! { FORSCORE = forscore;
-    Doc::read("rank.forscore", "key score ... kind:[COMPETITION|DENSE|ORDINAL] [AT ms] [MEMBER name]",
+    Doc::read("rank.forscore", "key score ... kind:[COMPETITION|DENSE|ORDINAL] [AT time:ms] [MEMBER name]",
     "Returns the rank that a newcomer with these scores would get.", RANK_COST).fast()
 }
 
