@@ -40,11 +40,19 @@ pub static ALL: [&Number; 3] = [&MAX_ROWS, &RATE_MAX_LOG, &MAX_HOPS];
 
 /// An error where a reply would hold more rows than allowed.
 pub fn check_rows(rows: u64) -> Result<()> {
-    let most = MAX_ROWS.get().max(0).unsigned_abs();
-    if most > 0 && rows > most {
+    let most = max_rows();
+    if rows > most {
         return Err(Error::TooManyRows { rows, most });
     }
     Ok(())
+}
+
+/// The most rows that one reply may hold.
+pub fn max_rows() -> u64 {
+    match MAX_ROWS.get() {
+        0 => u64::MAX,
+        most => most.unsigned_abs(),
+    }
 }
 
 /// How many hops one command has.

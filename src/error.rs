@@ -75,6 +75,64 @@ impl fmt::Display for Damage {
     }
 }
 
+/// What is wrong with a line of `RANK.LOAD`.
+#[allow(missing_docs)]
+#[derive(Debug, PartialEq, Eq)]
+pub enum LineProblem {
+    NotAnObject(Shown),
+    Unknown(Shown),
+    Missing(&'static str),
+    Member(Shown),
+    /// `score` where the board has so many fields.
+    SeveralFields(usize),
+    ScoresWithoutSchema,
+    ScoreAndScores,
+    Scores(Shown),
+    NoField(Shown),
+    MissingField(Shown),
+    Time(Shown),
+    /// A time that the board cannot hold.
+    TimeRange {
+        first: i64,
+        last: i64,
+        got: i64,
+    },
+    Data(Shown),
+    /// What another command would say of the same value.
+    Other(Box<Error>),
+}
+
+impl fmt::Display for LineProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use LineProblem::*;
+        match self {
+            NotAnObject(got) => {
+                write!(f, "expected a JSON object such as {{\"member\":\"ann\",\"score\":5}}, got {got}")
+            }
+            Unknown(Shown(name)) => write!(f, "unknown name '{name}'"),
+            Missing(name) => write!(f, "\"{name}\" is missing"),
+            Member(got) => write!(f, "\"member\" takes a string or {{\"base64\":\"...\"}}, got {got}"),
+            SeveralFields(fields) => write!(f, "the board has {fields} fields: use \"scores\" with one score for each"),
+            ScoresWithoutSchema => {
+                f.write_str("\"scores\" needs a board with fields: create it with RANK.CREATE first")
+            }
+            ScoreAndScores => f.write_str("\"score\" and \"scores\" are mutually exclusive"),
+            Scores(got) => write!(f, "\"scores\" takes a JSON object with one score for each field, got {got}"),
+            NoField(Shown(name)) => write!(f, "the board has no field '{name}'"),
+            MissingField(Shown(name)) => write!(f, "field '{name}' has no score"),
+            Time(got) => write!(f, "\"time\" takes a Unix time in milliseconds or null, got {got}"),
+            TimeRange { first, last, got } => {
+                write!(f, "\"time\" takes {first} to {last} on this board (Unix time in ms), got {got}")
+            }
+            Data(got) => write!(f, "\"data\" takes a JSON object, a string or null, got {got}"),
+            Other(error) => {
+                let text = error.to_string();
+                f.write_str(text.strip_prefix("ERR ").unwrap_or(&text))
+            }
+        }
+    }
+}
+
 /// Every error a client can get. What each one says, in `Display`, is its documentation.
 #[allow(missing_docs)]
 #[derive(Debug, PartialEq, Eq)]
@@ -172,6 +230,13 @@ pub enum Error {
         last: i64,
         got: i64,
     },
+    /// A line of `RANK.LOAD`, counted from 1.
+    Line {
+        number: u64,
+        problem: LineProblem,
+    },
+    /// A cursor that no scan of this board returned.
+    BadCursor(Shown),
     /// `AT` in a read of a board that keeps no times.
     AtWithoutTimes,
     NoSuchMember(Shown),
@@ -333,9 +398,9 @@ impl fmt::Display for Error {
             AtTakes { first, last, got } => {
                 write!(f, "ERR AT takes {first} to {last} on this board (Unix time in ms), got {got}")
             }
-            AtWithoutTimes => {
-                f.write_str("ERR AT is only valid on a board with TIES FIRST, LAST or JOINED: this one keeps no times")
-            }
+            Line { number, problem } => write!(f, "ERR line {number}: {problem}"),
+            BadCursor(got) => write!(f, "ERR cursor takes 0 or a cursor that RANK.SCAN returned, got {got}"),
+            AtWithoutTimes => f.write_str("ERR AT is only valid on a board with TIES FIRST, LAST or JOINED"),
             NoSuchMember(Shown(member)) => write!(f, "ERR '{member}' is not on the board: add the member first"),
             BadAttributes(Shown(member)) => {
                 write!(f, "ERR the attributes of '{member}' are not a JSON object: replace them with RANK.PUTDATA")

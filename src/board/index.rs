@@ -10,7 +10,7 @@ use super::store::{Direction, Store};
 use super::{Board, Located};
 use crate::error::{Damage, Error, Result, Shown};
 
-const ENTRY_TAG: u8 = 1;
+pub(super) const ENTRY_TAG: u8 = 1;
 const LENGTH_BYTES: usize = 4;
 const SLOT_BYTES: usize = 8;
 
@@ -35,7 +35,7 @@ pub(super) fn joined<T>(parts: [&[u8]; 3], make: impl FnOnce(&[u8]) -> T) -> T {
 }
 
 /// What comes before the name in its entry.
-fn entry_start(name: &[u8]) -> [u8; 1 + LENGTH_BYTES] {
+pub(super) fn entry_start(name: &[u8]) -> [u8; 1 + LENGTH_BYTES] {
     let [a, b, c, d] = u32::try_from(name.len()).unwrap_or(u32::MAX).to_be_bytes();
     [ENTRY_TAG, a, b, c, d]
 }
@@ -113,7 +113,7 @@ impl<S: Store> Board<S> {
     ///
     /// A search moves on only over elements with lower bytes than the entry's. So it is right if it never left the
     /// elements at -inf, which are in byte order: if it ended on one, or on the first element behind all of them.
-    fn is_proven_absent(&self, found: Option<(S::Name, f64, bool)>) -> bool {
+    pub(super) fn is_proven_absent(&self, found: Option<(S::Name, f64, bool)>) -> bool {
         let first_member = || self.store.next(f64::NEG_INFINITY, Direction::Up);
         match found {
             Some((_, f64::NEG_INFINITY, _)) => true,

@@ -76,13 +76,13 @@ pub enum Start<N> {
 }
 
 /// A member of a write: what it had, and where it stands now.
-struct State<N> {
-    before: Option<Tuple>,
+pub(super) struct State<N> {
+    pub(super) before: Option<Tuple>,
     now: Option<Found<N>>,
 }
 
 /// Each member of some pairs once, and for each pair which it is.
-type States<N> = (SmallVec<[State<N>; 1]>, SmallVec<[usize; 1]>);
+pub(super) type States<N> = (SmallVec<[State<N>; 1]>, SmallVec<[usize; 1]>);
 
 impl<S: Store> Board<S> {
     /// Begins a write. Where there is no schema, `lone` (a score or an increment, and a member, and no options) is
@@ -156,7 +156,7 @@ impl<S: Store> Board<S> {
     }
 
     /// The members of the pairs as they stand.
-    fn states(&self, pairs: &[(Tuple, S::Name)]) -> Result<States<S::Name>> {
+    pub(super) fn states(&self, pairs: &[(Tuple, S::Name)]) -> Result<States<S::Name>> {
         let (mut states, mut places) = States::default();
         let mut known: HashMap<&[u8], usize> = HashMap::new();
         for (_, member) in pairs {
@@ -211,7 +211,7 @@ impl<S: Store> Board<S> {
     }
 
     /// Whether anything can go wrong once the first pair is written.
-    fn check_write(
+    pub(super) fn check_write(
         &self,
         write: &Write,
         pairs: &[(Tuple, S::Name)],
@@ -469,7 +469,7 @@ impl<S: Store> Board<S> {
 
 /// A marker must never be made, moved or taken for a member.
 #[inline]
-fn check_unreserved(member: &[u8]) -> Result<()> {
+pub(super) fn check_unreserved(member: &[u8]) -> Result<()> {
     // Hardly a name begins like that, and one byte tells.
     if member.first() == MARKER_START.first() && member.starts_with(MARKER_START) {
         return Err(Error::ReservedMember);

@@ -8,11 +8,13 @@ mod create;
 mod groups;
 mod incr;
 mod lists;
+mod load;
 mod member;
 mod options;
 mod rate;
 mod remove;
 mod rows;
+mod scan;
 mod scores;
 mod verify;
 
@@ -23,16 +25,24 @@ pub use create::{ALTER, CREATE};
 pub use groups::{QUERY, STATS};
 pub use incr::INCR;
 pub use lists::{AFTER, AROUND, BEFORE, BYSCORE, PAGE, RANGE, TOPN};
+pub use load::LOAD;
 pub use member::{AMONG, GET, PERCENTILE, SCORE};
 pub use rate::{CHECK, PEEK, RESET};
 pub use remove::{POP, REM, TRIM};
+pub use scan::SCAN;
 pub use scores::{COUNT, FORSCORE, SCOREAT};
 pub use verify::VERIFY;
+
+use std::time::Duration;
 
 use crate::board::{Board, Schema};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::server::{Access, Call, Hash, Text, ZSet};
+
+/// A step of a command that goes on by a cursor ends early when it takes longer. Less than what is promised, because the
+/// last stride and the reply take their time too.
+const STEP_TIME: Duration = Duration::from_millis(3);
 
 type ServerBoard<'c> = Board<ZSet<'c>>;
 

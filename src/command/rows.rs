@@ -38,7 +38,7 @@ impl<'c> Data<'_, 'c> {
     }
 }
 
-impl Shown<'_, '_> {
+impl<'c> Shown<'_, 'c> {
     /// One row.
     pub fn row(&self, row: &Row<Text>, reply: &Reply) {
         if self.json {
@@ -70,19 +70,48 @@ impl Shown<'_, '_> {
 
     /// `[place,] rank, member, score … [, time] [, attributes]`
     pub fn resp_row(&self, place: Option<u64>, row: &Row<Text>, reply: &Reply) {
-        let record = self.data.of(row.member());
-        let more = u64::from(place.is_some()) + u64::from(self.time) + u64::from(record.is_some());
-        reply.array(2 + row.values.len() as u64 + more);
+        let record = self.record(row.member());
+        reply.array(1 + u64::from(place.is_some()) + self.standing_len(row));
         place.into_iter().for_each(|place| reply.count(place));
         reply.count(row.rank);
+        self.resp_standing(row, record.as_ref(), reply);
+    }
+
+    /// What the hash holds for a member, if that is wanted.
+    pub fn record(&self, member: &[u8]) -> Option<Record<'c>> {
+        self.data.of(member).map(Record::read)
+    }
+
+    /// A row without ranks: `member, score … [, time] [, attributes]`
+    pub fn resp_unranked(&self, row: &Row<Text>, record: Option<&Record>, reply: &Reply) {
+        reply.array(self.standing_len(row));
+        self.resp_standing(row, record, reply);
+    }
+
+    fn standing_len(&self, row: &Row<Text>) -> u64 {
+        let more = u64::from(self.time) + u64::from(!matches!(self.data, Data::Unwanted));
+        1 + row.values.len() as u64 + more
+    }
+
+    fn resp_standing(&self, row: &Row<Text>, record: Option<&Record>, reply: &Reply) {
         reply.bulk(row.member());
         row.values.iter().for_each(|value| reply.value(*value));
         if self.time {
             row.time.map_or_else(|| reply.null(), |time| reply.integer(time));
         }
         if let Some(record) = record {
-            resp_record(record, reply);
+            record.reply(reply);
         }
+    }
+
+    /// A row without ranks, as one line of JSON.
+    pub fn json_line(&self, row: &Row<Text>, json: &mut Vec<u8>) {
+        let start = json.len();
+        json.push(b'{');
+        self.json_standing(row, json);
+        json.push(b'}');
+        // Attributes are as a client wrote them. In JSON a line can only end between values, where a space does as well.
+        json.iter_mut().skip(start).filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
     }
 
     /// `{"place":…,"rank":…,"member":…,"score":…,"time":…,"data":…}`
@@ -137,13 +166,13 @@ impl Shown<'_, '_> {
 
     /// A name inside a group: `member`, or with attributes `[member, attributes]`.
     pub fn resp_name(&self, name: &[u8], reply: &Reply) {
-        let record = self.data.of(name);
+        let record = self.record(name);
         if record.is_some() {
             reply.array(2);
         }
         reply.bulk(name);
         if let Some(record) = record {
-            resp_record(record, reply);
+            record.reply(reply);
         }
     }
 
@@ -158,12 +187,27 @@ impl Shown<'_, '_> {
     }
 }
 
-/// What the hash holds for a member: a map, a string if it is no JSON object, or null.
-fn resp_record(record: Option<Text>, reply: &Reply) {
-    match record.as_ref().map(|text| (text.bytes(), parse_object(text.bytes()))) {
-        Some((_, Some(attributes))) => resp_object(&attributes, reply),
-        Some((text, None)) => reply.bulk(text),
-        None => reply.null(),
+/// What the hash holds for a member.
+pub enum Record<'c> {
+    Attributes(Attributes),
+    /// What is no JSON object.
+    Text(Text<'c>),
+    Nothing,
+}
+
+impl<'c> Record<'c> {
+    fn read(text: Option<Text<'c>>) -> Record<'c> {
+        let Some(text) = text else { return Record::Nothing };
+        parse_object(text.bytes()).map_or(Record::Text(text), Record::Attributes)
+    }
+
+    /// A map, a string or null.
+    fn reply(&self, reply: &Reply) {
+        match self {
+            Record::Attributes(attributes) => resp_object(attributes, reply),
+            Record::Text(text) => reply.bulk(text.bytes()),
+            Record::Nothing => reply.null(),
+        }
     }
 }
 

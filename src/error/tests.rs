@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Damage, Error, Shown};
+use super::{Damage, Error, LineProblem, Shown};
 
 /// An example of every variant. `covers` does not compile without an example for each of them.
 macro_rules! examples {
@@ -30,6 +30,29 @@ fn damages() -> Vec<Damage> {
         Index(_) => Index(shown("ann")),
         Count { .. } => Count { members: 3, entries: 2 },
         Size => Size,
+    }
+}
+
+fn line_problems() -> Vec<LineProblem> {
+    use LineProblem::*;
+    let takes = Error::FieldTakes { field: "gold".into(), takes: "0 to 1023".into(), got: shown("2000") };
+    let (first, last) = (1_577_836_800_000, 3_776_860_055_551);
+    let other = Other(Box::new(takes));
+    examples! { LineProblem:
+        NotAnObject(_) => NotAnObject(shown("x")),
+        Unknown(_) => Unknown(shown("name")),
+        Missing(_) => Missing("member"),
+        Member(_) => Member(shown("5")),
+        SeveralFields(_) => SeveralFields(2),
+        ScoresWithoutSchema => ScoresWithoutSchema,
+        ScoreAndScores => ScoreAndScores,
+        Scores(_) => Scores(shown("[1]")),
+        NoField(_) => NoField(shown("bronze")),
+        MissingField(_) => MissingField(shown("silver")),
+        Time(_) => Time(shown("-1")),
+        TimeRange { .. } => TimeRange { first, last, got: 1_700_000_000 },
+        Data(_) => Data(shown("5")),
+        Other(_) => other,
     }
 }
 
@@ -83,6 +106,9 @@ fn errors() -> Vec<Error> {
         NoOwnedHash => NoOwnedHash,
         TooManyHops => TooManyHops,
         AtTakes { .. } => AtTakes { first: 1_577_836_800_000, last: 3_776_860_055_551, got: 1_700_000_000 },
+        AtWithoutTimes => AtWithoutTimes,
+        Line { .. } => Line { number: 1, problem: LineProblem::Missing("member") },
+        BadCursor(_) => BadCursor(shown("x")),
         NoSuchMember(_) => NoSuchMember(shown("zoe")),
         BadAttributes(_) => BadAttributes(shown("ann")),
         NotText { .. } => NotText { what: "attr", got: shown("\u{ff}") },
@@ -101,6 +127,7 @@ fn errors() -> Vec<Error> {
         Internal => Internal,
     };
     errors.extend(damages().into_iter().map(Error::Damaged));
+    errors.extend(line_problems().into_iter().map(|problem| Error::Line { number: 1, problem }));
     errors
 }
 

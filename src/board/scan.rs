@@ -1,0 +1,200 @@
+//! All members of a board, a step at a time, while it changes.
+//!
+//! A spilled board is scanned in the order of its index, which is by name: an update moves a member's element, never its
+//! place in the index. Other boards are scanned by the server's own cursor, which gives the same promise. Either way, a
+//! member that stays on the board throughout is returned, maybe more than once.
+
+use base64::prelude::{Engine, BASE64_URL_SAFE_NO_PAD};
+
+use super::index::{entry_start, split_entry, ENTRY_TAG};
+use super::store::Store;
+use super::{Board, Row};
+use crate::error::{Damage, Error, Result, Shown};
+
+/// Elements fetched at a time by the server's cursor: short beside what a step may take.
+const STRIDE: u64 = 32;
+/// What the text of a cursor by name begins with; the server's cursors are numbers.
+const NAME_TAG: u8 = b'n';
+
+/// Where a scan goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cursor {
+    /// At the beginning, or the scan is over.
+    End,
+    /// At the server's own cursor.
+    Server(u64),
+    /// Behind this name.
+    Name(Vec<u8>),
+}
+
+impl Cursor {
+    /// `None` for what no scan returned.
+    pub fn parse(text: &[u8]) -> Option<Cursor> {
+        match text {
+            b"0" => Some(Cursor::End),
+            [NAME_TAG, name @ ..] => BASE64_URL_SAFE_NO_PAD.decode(name).ok().map(Cursor::Name),
+            number => std::str::from_utf8(number).ok()?.parse().ok().map(Cursor::Server),
+        }
+    }
+}
+
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Cursor::End => f.write_str("0"),
+            Cursor::Server(cursor) => cursor.fmt(f),
+            Cursor::Name(name) => write!(f, "{}{}", char::from(NAME_TAG), BASE64_URL_SAFE_NO_PAD.encode(name)),
+        }
+    }
+}
+
+/// How long a step of a scan may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// About so many rows.
+    pub count: u64,
+    /// And no more than so many.
+    pub most: u64,
+}
+
+impl<S: Store> Board<S> {
+    /// One step of a scan: gives rows, whose ranks mean nothing, to `visit`, until that says false. Returns where to go on.
+    pub fn scan(&self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row<S::Name>) -> bool) -> Result<Cursor> {
+        // A member that the index does not know would be left out in silence.
+        if self.members()? == 0 {
+            return Ok(Cursor::End);
+        }
+        match (self.schema.layout.spills(), from) {
+            (true, Cursor::End) => self.scan_index(None, step, visit),
+            (true, Cursor::Name(name)) => self.scan_index(Some(name), step, visit),
+            (true, Cursor::Server(cursor)) => Err(Error::BadCursor(Shown::new(cursor.to_string().as_bytes()))),
+            (false, Cursor::Server(cursor)) => self.scan_server(*cursor, None, step, visit),
+            (false, Cursor::End) => self.scan_server(0, None, step, visit),
+            (false, Cursor::Name(name)) => self.scan_server(0, Some(name), step, visit),
+        }
+    }
+
+    /// By the index of a spilled board, from behind a name on.
+    fn scan_index(
+        &self,
+        behind: Option<&[u8]>,
+        step: Step,
+        visit: &mut dyn FnMut(Row<S::Name>) -> bool,
+    ) -> Result<Cursor> {
+        let start = behind.map_or(vec![ENTRY_TAG], |name| [&entry_start(name), name].concat());
+        let most = step.count.min(step.most);
+        let (mut is_proven, mut rows, mut going) = (false, 0, true);
+        let mut last: Option<Vec<u8>> = None;
+        let mut result = Ok(Cursor::End);
+        self.store.walk_bytes(&start, &mut |element: S::Name, score: f64| {
+            if !is_proven && !self.is_proven_absent(Some((element.clone(), score, false))) {
+                result = Err(Error::Damaged(Damage::Index(Shown::new(behind.unwrap_or_default()))));
+                return false;
+            }
+            is_proven = true;
+            if score > f64::NEG_INFINITY {
+                // The index ends where the members begin.
+                return false;
+            }
+            if behind.is_some() && element.as_ref().starts_with(&start) {
+                return true;
+            }
+            if !going || rows >= most {
+                result = Ok(last.take().map_or(Cursor::End, Cursor::Name));
+                return false;
+            }
+            match self.entry_row(&element) {
+                Ok(row) => {
+                    last = Some(row.member().to_vec());
+                    rows += 1;
+                    going = visit(row);
+                    true
+                }
+                Err(error) => {
+                    result = Err(error);
+                    false
+                }
+            }
+        });
+        result
+    }
+
+    /// The row of the member that an index entry leads to.
+    fn entry_row(&self, entry: &S::Name) -> Result<Row<S::Name>> {
+        let Some((name, spill)) = split_entry(entry.as_ref()).filter(|_| self.is_entry(entry.as_ref())) else {
+            return Err(Error::Damaged(Damage::Stray));
+        };
+        let element = self.element_of(name, spill);
+        let score = self.store.score(&element).filter(|score| *score > f64::NEG_INFINITY);
+        let score = score.ok_or_else(|| Error::Damaged(Damage::Index(Shown::new(name))))?;
+        let decoded = self.decode(&element, score)?;
+        Ok(self.row_of(element, decoded, 0))
+    }
+
+    /// By the server's cursor. A small sorted set comes as a whole: where that is too much for one step, it is taken in
+    /// the order of names, from `behind` one on.
+    fn scan_server(
+        &self,
+        from: u64,
+        behind: Option<&[u8]>,
+        step: Step,
+        visit: &mut dyn FnMut(Row<S::Name>) -> bool,
+    ) -> Result<Cursor> {
+        let (mut cursor, mut rows, mut stride) = (from, 0, STRIDE);
+        loop {
+            let wanted = step.count.saturating_sub(rows).clamp(1, stride);
+            let (next, mut elements) = self.store.scan(cursor, wanted)?;
+            elements.retain(|element| self.marker.as_ref().is_none_or(|m| m.element.as_ref() != element.as_ref()));
+            let found = elements.len() as u64;
+            if found == self.members()? && (found > step.most || behind.is_some()) {
+                return self.scan_whole(elements, behind, step.most, visit);
+            }
+            if rows + found > step.most {
+                // Fewer at a time, as long as that helps; what is over is left for the next step.
+                if wanted > 1 {
+                    stride = 1;
+                    continue;
+                }
+                if rows > 0 {
+                    return Ok(Cursor::Server(cursor));
+                }
+            }
+            let mut going = true;
+            for element in elements {
+                going &= self.visit_element(element, visit)?;
+            }
+            (cursor, rows) = (next, rows + found);
+            if cursor == 0 {
+                return Ok(Cursor::End);
+            }
+            if !going || rows >= step.count {
+                return Ok(Cursor::Server(cursor));
+            }
+        }
+    }
+
+    /// All members by name: some of those behind one.
+    fn scan_whole(
+        &self,
+        mut elements: Vec<S::Name>,
+        behind: Option<&[u8]>,
+        most: u64,
+        visit: &mut dyn FnMut(Row<S::Name>) -> bool,
+    ) -> Result<Cursor> {
+        elements.retain(|element| behind.is_none_or(|name| element.as_ref() > name));
+        elements.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
+        let has_more = elements.len() as u64 > most;
+        elements.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let last = elements.last().filter(|_| has_more).map(|element| element.as_ref().to_vec());
+        for element in elements {
+            self.visit_element(element, visit)?;
+        }
+        Ok(last.map_or(Cursor::End, Cursor::Name))
+    }
+
+    fn visit_element(&self, element: S::Name, visit: &mut dyn FnMut(Row<S::Name>) -> bool) -> Result<bool> {
+        let Some(score) = self.store.score(&element) else { return Ok(true) };
+        let decoded = self.decode(&element, score)?;
+        Ok(visit(self.row_of(element, decoded, 0)))
+    }
+}

@@ -1,0 +1,73 @@
+//! `RANK.SCAN`: all members, a step at a time.
+
+use super::args::{count, key, once, required, value_of};
+use super::rows::{Data, Shown};
+use super::{open_hash, open_to_read, STEP_TIME};
+use crate::board::{Cursor, Row, Step};
+use crate::command;
+use crate::config;
+use crate::docs::Doc;
+use crate::error::{self, Error, Result};
+use crate::server::{Access, Call, Stopwatch, Text};
+
+const DEFAULT_COUNT: u64 = 10;
+/// Rows between two looks at the clock.
+const STRIDE: u64 = 8;
+
+command! { SCAN = scan;
+    Doc::read("rank.scan", "key cursor [COUNT count] [WITHTIME] [WITHDATA] [JSON]",
+    "Returns all members and their scores, a step at a time.",
+    "O(M) for a step of M members; O(M*log(N)) on spilled boards.").since("0.2.0")
+}
+
+fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let cursor = required(&mut args)?.bytes();
+    let cursor = Cursor::parse(cursor).ok_or_else(|| Error::BadCursor(error::Shown::new(cursor)))?;
+    let (mut step, mut time, mut data, mut json) = (None, None, None, None);
+    while let Some(arg) = args.next() {
+        match arg.bytes().to_ascii_uppercase().as_slice() {
+            b"COUNT" => once(&mut step, count(value_of(&mut args, "COUNT")?, "COUNT", 1)?, "COUNT")?,
+            b"WITHTIME" => once(&mut time, (), "WITHTIME")?,
+            b"WITHDATA" => once(&mut data, (), "WITHDATA")?,
+            b"JSON" => once(&mut json, (), "JSON")?,
+            _ => return Err(Error::UnknownOption(error::Shown::new(arg.bytes()))),
+        }
+    }
+    let board = open_to_read(call, key)?;
+    let wants_hash = data.is_some() && board.store.exists();
+    let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
+    let data = hash.as_ref().map_or(Data::Unwanted, Data::Hash);
+    let shown = Shown { schema: board.schema(), data, time: time.is_some(), json: json.is_some() };
+
+    let stopwatch = Stopwatch::start();
+    let (mut lines, mut rows, mut seen) = (Vec::new(), Vec::new(), 0_u64);
+    // What costs time is done here, attributes included, so that the clock sees it.
+    let mut visit = |row: Row<Text<'c>>| {
+        if shown.json {
+            if seen > 0 {
+                lines.push(b'\n');
+            }
+            shown.json_line(&row, &mut lines);
+        } else {
+            let record = shown.record(row.member());
+            rows.push((row, record));
+        }
+        seen += 1;
+        !seen.is_multiple_of(STRIDE) || stopwatch.elapsed() < STEP_TIME
+    };
+    let step = Step { count: step.unwrap_or(DEFAULT_COUNT), most: config::max_rows() };
+    let next = board.scan(&cursor, step, &mut visit)?;
+
+    let reply = call.reply();
+    reply.array(2);
+    reply.bulk(next.to_string().as_bytes());
+    if shown.json {
+        reply.bulk(&lines);
+        return Ok(());
+    }
+    reply.array(rows.len() as u64);
+    rows.iter().for_each(|(row, record)| shown.resp_unranked(row, record.as_ref(), &reply));
+    Ok(())
+}
