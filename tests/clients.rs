@@ -30,13 +30,13 @@ ann is ahead of 40%
 
 on_every_server! {
     fn the_python_example_works(kind: Kind) {
-        let Some(mut command) = python() else { return };
+        let Some(mut command) = python("examples/python/leaderboard.py") else { return };
         let server = Server::builder(kind).tcp().start();
         assert_prints_the_result(command.arg(url(&server)));
     }
 
     fn the_python_example_works_in_a_cluster(kind: Kind) {
-        let Some(mut command) = python() else { return };
+        let Some(mut command) = python("examples/python/leaderboard.py") else { return };
         let nodes = cluster(kind);
         assert_prints_the_result(command.arg("--cluster").arg(url(&nodes[0])));
         let used = nodes.iter().filter(|node| reply(&mut node.connect(), "DBSIZE") != "0").count();
@@ -91,7 +91,7 @@ fn assert_prints_the_result(command: &mut Command) {
 
 /// What a program printed, which must end well and in time.
 #[track_caller]
-fn output(command: &mut Command) -> String {
+pub fn output(command: &mut Command) -> String {
     let mut child = command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
@@ -113,16 +113,16 @@ fn output(command: &mut Command) -> String {
     out.into_owned()
 }
 
-fn url(server: &Server) -> String {
+pub fn url(server: &Server) -> String {
     format!("redis://127.0.0.1:{}", server.port())
 }
 
-/// The example in Python, with the client that scripts/setup.sh installed.
-fn python() -> Option<Command> {
+/// A program in Python, with the client that scripts/setup.sh installed.
+pub fn python(path: &str) -> Option<Command> {
     let packages = root().join(".servers/python");
     let program = in_path("python3").filter(|_| packages.join("redis").is_dir());
     let mut command = Command::new(program.or_else(|| skip("python3 with redis-py"))?);
-    command.arg("examples/python/leaderboard.py");
+    command.arg(path);
     command.env("PYTHONPATH", packages).env("PYTHONDONTWRITEBYTECODE", "1");
     Some(command)
 }

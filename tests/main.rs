@@ -31,6 +31,7 @@ mod rate;
 mod rate_effects;
 mod rate_keys;
 mod reads;
+mod recipes;
 mod replication;
 mod replies;
 mod restarts;

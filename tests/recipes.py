@@ -1,0 +1,215 @@
+"""Runs the Python of the guides as it is written, on random data in each layout, and compares row by row.
+
+    recipes.py URL GUIDE...
+
+Each guide's blocks marked `python` are one program.
+"""
+
+import random
+import re
+import sys
+
+import redis
+
+r = redis.Redis.from_url(sys.argv[1])
+recipes = {}
+for guide in sys.argv[2:]:
+    with open(guide, encoding="utf-8") as file:
+        code = "\n".join(re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S))
+    exec(compile(code, guide, "exec"), recipes)  # The recipes are ours.
+
+random.seed(7)
+USERS = [f"user-{n}" for n in random.sample(range(10**6), 2500)]
+START = 1700000000000
+
+
+def same(name, old, new):
+    assert len(old) == len(new) > 0, f"{name}: {len(old)} rows became {len(new)}"
+    for at, (before, after) in enumerate(zip(old, new), 1):
+        assert before == after, f"{name}, row {at}: {before} became {after}"
+    print(f"{name}: {len(new)} rows are the same")
+
+
+def new_rows(board, *options):
+    return recipes["rows"](r, board, *options)
+
+
+def member_and_score(row):
+    return row["member"], row["score"]
+
+
+def top_n():
+    for user in USERS:
+        r.zadd("top", {user: random.randrange(300)})
+        r.zremrangebyrank("top", 0, -501)
+    old = [(user.decode(), score) for user, score in r.zrevrange("top", 0, -1, withscores=True)]
+    recipes["move_top_n"](r, "top", 500)
+    same("top N", old, [member_and_score(row) for row in new_rows("top")])
+    # The bound is the board's now.
+    r.execute_command("RANK.ADD", "top", 1000, "winner")
+    r.execute_command("RANK.ADD", "top", -1, "loser")
+    old = [("winner", 1000)] + old[:-1]
+    same("top N, later", old, [member_and_score(row) for row in new_rows("top")])
+
+
+def agoragames():
+    for reverse in (False, True):
+        name = f"agora-{reverse}"
+        data = {user: random.choice(['{"name":"Ann"}', '{"level":7}', "plain text"]) for user in USERS[::2]}
+        r.zadd(name, {user: random.randrange(200) for user in USERS})
+        r.hset(f"{name}:member_data", mapping=data)
+        old = r.zrange(name, 0, -1, desc=not reverse, withscores=True)
+        shown = {user: recipes["json"].loads(text) if text[0] == "{" else text for user, text in data.items()}
+        old = [(user.decode(), score, shown.get(user.decode())) for user, score in old]
+        recipes["move_agoragames"](r, name, reverse)
+        new = [(*member_and_score(row), row["data"]) for row in new_rows(name, "WITHDATA")]
+        same(f"agoragames, reverse {reverse}", old, new)
+
+
+def negated():
+    # No two enter in the same millisecond: among those the order of names is reversed, as the guide says.
+    entered = {user: START + 1000 * n + random.randrange(1000) for n, user in enumerate(USERS)}
+    scores = {user: random.randrange(40) for user in USERS}
+    for user in USERS:
+        r.hset(f"user:{user}", mapping={"ts": entered[user], "name": user.upper()})
+        r.zadd("negated", {f"{entered[user]}:{user}": -scores[user]})
+
+    def old_rows():
+        elements = r.zrange("negated", 0, -1, withscores=True)
+        split = [(element.decode().split(":", 1)[1], -score) for element, score in elements]
+        return [(user, score, {"name": user.upper()}) for user, score in split]
+
+    def new():
+        return [(*member_and_score(row), row["data"]) for row in new_rows("joined", "WITHDATA")]
+
+    recipes["move_negated"](r, "negated", "joined", "players")
+    same("negated", old_rows(), new())
+    # Scores change and the time of entry stays: this is what FIRST would get wrong.
+    for user in random.sample(USERS, 1500):
+        score = random.randrange(40)
+        r.zadd("negated", {f"{entered[user]}:{user}": -score})
+        r.execute_command("RANK.ADD", "joined", score, user)
+    same("negated, later", old_rows(), new())
+    # The packed schema that the guide recommends.
+    r.execute_command("RANK.CREATE", "joined:packed", "FIELD", "score", "BITS", 21, "TIES", "JOINED")
+    for user, score, _ in old_rows():
+        r.execute_command("RANK.ADD", "joined:packed", "AT", entered[user], int(score), user)
+    same("negated, packed", [row[:2] for row in old_rows()], [member_and_score(row) for row in new_rows("joined:packed")])
+
+
+def bytes_in_front():
+    pack = recipes["struct"].pack
+    scores = {user: (random.randrange(60), random.choice([0, 1, 2**32 - 1, random.randrange(2**32)])) for user in USERS}
+    for user, values in scores.items():
+        packed = pack(">HI", *values)
+        r.zadd("bytes", {packed + user.encode(): 0})
+        r.hset("bytes:of", user, packed)
+    old = [(element[6:].decode(), recipes["struct"].unpack(">HI", element[:6])) for element in r.zrevrange("bytes", 0, -1)]
+    recipes["move_bytes"](r, "bytes:of", "levels")
+    new = [(row["member"], (row["scores"]["level"], row["scores"]["xp"])) for row in new_rows("levels")]
+    same("bytes", old, new)
+
+
+def three_keys():
+    json = recipes["json"]
+    lists = {}
+    for user in USERS:
+        score = random.randrange(50)
+        r.hset("three:users", user, score)
+        r.zadd("three:scores", {score: score})
+        lists.setdefault(score, []).append(user)
+        r.hset("three:lists", score, json.dumps(lists[score]))
+    old, rank = [], 1
+    for score in r.zrevrange("three:scores", 0, -1):
+        users = json.loads(r.hget("three:lists", score))
+        old.append([rank, sorted(users)])
+        rank += len(users)
+    recipes["move_three_keys"](r, "three:users", "three")
+    same("three keys", old, json.loads(r.execute_command("RANK.STATS", "three", "JSON")))
+
+
+def tair():
+    # What EXZREVRANGE would list: the scores as doubles from left to right, then the members, best first.
+    scores = {user: (random.randrange(9), random.randrange(9), random.randrange(999)) for user in USERS}
+    old = sorted(((values, user) for user, values in scores.items()), reverse=True)
+    old = [(user, list(values)) for values, user in old]
+    members = [(user.encode(), b"#".join(b"%d" % value for value in values)) for user, values in scores.items()]
+    names = ["gold", "silver", "bronze"]
+    for kind in (["DIGITS", 3], ["FLOAT"], ["INT"]):
+        board = "tair-" + kind[0]
+        recipes["move_tair"](r, members, board, [word for name in names for word in ["FIELD", name, *kind]])
+        new = [(row["member"], [row["scores"][name] for name in names]) for row in new_rows(board)]
+        same(f"TairZset, {kind[0]}", old, new)
+
+
+def decoded(name, schema, decode, make):
+    """Every member of a board, decoded by a recipe, beside what the module says."""
+    board = f"decode-{name}"
+    r.execute_command("RANK.CREATE", board, *schema.split())
+    expected, times = {}, {}
+    for user in USERS[:800]:
+        values, times[user] = make(), START + random.randrange(10**9)
+        r.execute_command("RANK.ADD", board, "AT", times[user], *values, user)
+        expected[user] = list(values)
+    if "TIES" in schema:
+        unit = 1000 if schema.endswith(" S") else 1
+        for user in expected:
+            expected[user].append(times[user] // unit * unit)
+    elements = [(element, score) for element, score in r.zrange(board, 0, -1, withscores=True) if score != float("-inf")]
+    got = dict(decode(element, score) for element, score in elements)
+    same(f"decoded, {name}", sorted(expected.items()), sorted((user.decode(), values) for user, values in got.items()))
+
+
+def decode_all():
+    packed, packed63, spilled = (recipes[f"decode_{name}"] for name in ("packed", "packed63", "spilled"))
+    integer, double = recipes["as_integer"], recipes["as_float"]
+    digit, bits, epoch = recipes["inverted_digit"], recipes["inverted_bits"], recipes["EPOCH_MS"]
+    below = random.randrange
+
+    decoded("plain", "DESC", lambda element, score: (element, [score]), lambda: [random.uniform(-9, 9)])
+    decoded("digits", "FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3",
+            lambda element, score: (element, packed(score, [1000, 1000])), lambda: [below(1000) for _ in "abc"])
+
+    def ranged(element, score):
+        first, second = packed(score, [2**8])
+        return element, [first, digit(second, 2**8)]
+    decoded("packed, signed and inverted", "FIELD a RANGE -500 500 FIELD b ASC BITS 8", ranged,
+            lambda: [below(-500, 501), below(2**8)])
+
+    def seconds(element, score):
+        first, time = packed(score, [2**32])
+        return element, [first, epoch + 1000 * digit(time, 2**32)]
+    decoded("packed, seconds", "FIELD a BITS 20 TIES FIRST S", seconds, lambda: [below(2**20)])
+
+    def millis(element, score):
+        first, time = packed63(score, [2**20, 2**41])
+        return element, [first, epoch + digit(time, 2**41)]
+    decoded("packed63, first", "FIELD a BITS 20 TIES FIRST", millis, lambda: [below(2**20)])
+    decoded("packed63, three", "FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 20",
+            lambda element, score: (element, packed63(score, [2**20] * 3)), lambda: [below(2**20) for _ in "abc"])
+
+    def integers(element, _):
+        parts, member = spilled(element, 2)
+        return member, [integer(parts[0]), integer(bits(parts[1]))]
+    decoded("spilled, integers", "FIELD a INT FIELD b ASC INT", integers,
+            lambda: [below(-2**63, 2**63), below(-2**63, 2**63)])
+
+    def float_and_time(element, score):
+        parts, member = spilled(element, 1)
+        return member, [score, integer(bits(parts[0]))]
+    decoded("spilled, a time", "TIES JOINED", float_and_time, lambda: [below(100) / 4])
+
+    def floats(element, score):
+        parts, member = spilled(element, 1)
+        return member, [score, double(parts[0])]
+    decoded("spilled, floats", "FIELD a FIELD b", floats, lambda: [random.uniform(-9, 9), random.uniform(-1e300, 1e300)])
+
+    def last(element, _):
+        parts, member = spilled(element, 2)
+        return member, [integer(parts[0]), integer(parts[1])]
+    decoded("spilled, last", "FIELD a INT TIES LAST", last, lambda: [below(-2**63, 2**63)])
+
+
+for check in (top_n, agoragames, negated, bytes_in_front, three_keys, tair, decode_all):
+    check()
+print("all rows are the same")

@@ -1,0 +1,14 @@
+//! The Python of the guides runs as it is written, on data in the layouts that it is for: see recipes.py.
+
+use crate::clients::{output, python, url};
+use crate::support::*;
+
+on_every_server! {
+    fn moved_and_decoded_boards_are_the_same_row_by_row(kind: Kind) {
+        let Some(mut command) = python("tests/recipes.py") else { return };
+        let server = Server::builder(kind).tcp().start();
+        command.arg(url(&server)).args(["docs/guides/moving.md", "docs/guides/without-the-module.md"]);
+        let printed = output(&mut command);
+        assert!(printed.ends_with("\nall rows are the same\n"), "{printed}");
+    }
+}
