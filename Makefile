@@ -19,31 +19,31 @@ DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 .DEFAULT_GOAL := help
 .PHONY: help build run demo test lint unit integration bench soak fuzz fuzz-targets memory valgrind install uninstall dist deb clean
 
-help: ## show this list
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## build the module (installs libclang where it is missing)
+build: ## build the module (installs libclang if it is missing)
 	@scripts/setup.sh build
 	cargo build --release
 	@echo "$(MODULE)"
 
-run: ## start a server with the module on PORT (6379), in the foreground; ARGS go to the server
+run: ## start a server with the module in the foreground, on PORT (6379); ARGS are passed to it
 	@scripts/setup.sh run
 	cargo build --release
 	@echo
 	@echo 'In another terminal, try:'
 	@echo '  redis-cli -p $(PORT) RANK.ADD game 50 ann 70 bob 60 eve'
 	@echo '  redis-cli -p $(PORT) RANK.TOPN game 2'
-	@echo '(Ctrl-C ends the server; it keeps nothing.)'
+	@echo '(Press Ctrl-C to stop the server. Nothing is saved.)'
 	@echo
 	@exec $(REDIS_SERVER) --port $(PORT) --bind 127.0.0.1 -::1 --save '' --appendonly no --loadmodule '$(MODULE)' $(ARGS)
 
-demo: ## a server that shows what the module does, and ends; DEMO_PAUSE=0 for no pauses
+demo: ## run a short tour and exit; DEMO_PAUSE=0 skips the pauses
 	@scripts/setup.sh run
 	$(if $(REDIS_RANK_SO),,cargo build --release)
 	@REDIS_RANK_SO='$(READY_MODULE)' scripts/demo.sh
 
-test: ## everything that must hold: formatting, clippy, unit tests, tests with real servers
+test: ## run all checks: formatting, clippy, unit tests, tests with real servers
 	@scripts/setup.sh test
 	cargo fmt --check
 	cargo build --release
@@ -51,33 +51,33 @@ test: ## everything that must hold: formatting, clippy, unit tests, tests with r
 	cargo test --lib
 	REDIS_RANK_SO='$(MODULE)' cargo test --test integration
 
-lint: ## formatting and clippy
+lint: ## check formatting and run clippy
 	@scripts/setup.sh lint
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 
-unit: ## the unit tests; ARGS is a filter
+unit: ## run the unit tests; ARGS is a filter
 	@scripts/setup.sh build
 	cargo test --lib -- $(ARGS)
 
-integration: ## the tests with real servers; ARGS is a filter
+integration: ## run the tests with real servers; ARGS is a filter
 	@scripts/setup.sh test
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- $(ARGS)
 
-bench: ## measure side by side with core commands and scripts; ARGS=--quick takes two minutes, ARGS=--help tells more
+bench: ## compare with core commands and scripts; ARGS=--quick takes two minutes, ARGS=--help lists options
 	@scripts/setup.sh run
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
 
 MINUTES ?= 10
 
-soak: ## a long load with replicas, AOF rewrites and a failover, for MINUTES (10)
+soak: ## run a long load with replicas, AOF rewrites and a failover, for MINUTES (10)
 	@scripts/setup.sh test
 	cargo build --release
 	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture soak::
 
-fuzz: ## random argument lists and tampered state until something breaks; RANK_FUZZ_SEED repeats a run
+fuzz: ## send random arguments and tampered state until something breaks; RANK_FUZZ_SEED repeats a run
 	@scripts/setup.sh test
 	cargo build --release
 	RANK_FUZZ_CALLS=0 RANK_FUZZ_SEED=$${RANK_FUZZ_SEED:-$$(date +%s)} REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture fuzz::
@@ -86,7 +86,7 @@ TIME ?= 60
 FUZZ_TARGETS ?= arguments codec schema stored
 
 # The switches that a sanitizer needs are unstable ones; the variable lets a stable compiler take them.
-fuzz-targets: ## cargo-fuzz on arguments, codec, schema text and tampered state, TIME (60) seconds each
+fuzz-targets: ## run cargo-fuzz on arguments, codec, schema text and tampered state, TIME (60) seconds each
 	@scripts/setup.sh fuzz
 	@set -e; for target in $(FUZZ_TARGETS); do \
 		echo "$$target, $(TIME) s"; \
@@ -95,19 +95,19 @@ fuzz-targets: ## cargo-fuzz on arguments, codec, schema text and tampered state,
 			-max_total_time=$(TIME) -max_len=1024 -len_control=0 -use_value_profile=1 -verbosity=0 -print_final_stats=1; \
 	done
 
-memory: ## a million writes and deletes of every kind: used_memory returns to its base
+memory: ## check that used_memory returns to its base after a million writes and deletes of every kind
 	@scripts/setup.sh test
 	cargo build --release
 	RANK_MEMORY_ROUND=1000000 REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture memory::used
 
-valgrind: ## the tests with every server under valgrind (an hour); fails on anything in our code; ARGS is a filter
+valgrind: ## run the tests under valgrind (an hour); ARGS is a filter
 	@scripts/setup.sh test
 	cargo build --release
 	scripts/valgrind.sh '$(MODULE)' $(ARGS)
 
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
-install: ## install what was built, with its documents, under PREFIX (/usr); DESTDIR goes in front
-	@test -f '$(READY_MODULE)' || { echo 'there is no $(READY_MODULE): run make build first' >&2; exit 1; }
+install: ## install the module and its documents under PREFIX (/usr); DESTDIR is prepended
+	@test -f '$(READY_MODULE)' || { echo '$(READY_MODULE) does not exist: run make build first' >&2; exit 1; }
 	install -d '$(MODULE_DIR)'
 	install -m 755 '$(READY_MODULE)' '$(MODULE_DIR)/$(notdir $(MODULE))'
 	@set -e; for file in README.md CHANGELOG.md LICENSE redis.conf.example \
@@ -118,12 +118,12 @@ install: ## install what was built, with its documents, under PREFIX (/usr); DES
 	@echo 'documents: $(DOC_DIR)'
 	@echo 'add to redis.conf: loadmodule $(PREFIX)/lib/redis/modules/$(notdir $(MODULE))'
 
-uninstall: ## remove what make install put there
+uninstall: ## remove what make install installed
 	rm -f '$(MODULE_DIR)/$(notdir $(MODULE))'
 	rm -rf '$(DOC_DIR)'
 	@rmdir -p '$(MODULE_DIR)' 2>/dev/null || true
 
-dist: $(if $(REDIS_RANK_SO),,build) ## a tarball with the module and its documents, its debug symbols and checksums, in dist/
+dist: $(if $(REDIS_RANK_SO),,build) ## build a tarball of the module and its documents, with debug symbols and checksums, in dist/
 	rm -rf '$(DIST_DIR)/$(PACKAGE)'
 	@$(MAKE) --no-print-directory install MODULE_DIR='$(DIST_DIR)/$(PACKAGE)' DOC_DIR='$(DIST_DIR)/$(PACKAGE)'
 	objcopy --only-keep-debug '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))' '$(DIST_DIR)/$(PACKAGE).debug'
@@ -133,9 +133,9 @@ dist: $(if $(REDIS_RANK_SO),,build) ## a tarball with the module and its documen
 	cd '$(DIST_DIR)' && sha256sum '$(PACKAGE).tar.gz' '$(PACKAGE).debug' > '$(PACKAGE).sha256'
 	@echo '$(DIST_DIR)/$(PACKAGE).tar.gz'
 
-deb: $(if $(REDIS_RANK_SO),,build) ## a Debian package, in dist/
+deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
 	@scripts/deb.sh '$(READY_MODULE)' '$(VERSION)' '$(DIST_DIR)'
 
-clean: ## remove what was built, and the servers and clients that were fetched
+clean: ## remove build output, downloaded servers and clients
 	cargo clean
 	rm -rf .servers dist examples/javascript/node_modules

@@ -8,15 +8,15 @@ use crate::support::Kind;
 const HELP: &str = "\
 make bench ARGS='…'
 
-  --quick                       10k and 100k members, short rounds, no instructions: two minutes, rough
-  --large                       10M members too, for the core commands and for growth: 10 GB of memory
-  --server redis|valkey|all     which servers (default: all)
-  --section NAME[,NAME…]        only these: comparisons, growth, memory, latency, instructions
-  --only TEXT                   comparisons whose name has this text
-  --members N[,N…]              other numbers of members than 10000,100000,1000000
-  --add                         keep the results of the last run, except what is measured anew
-  --write DIR                   put tables into DIR/benchmarks.md and charts into DIR/charts/: docs for the project's own;
-                                with --add and --section none, those of the last run";
+  --quick                       10k and 100k members, short rounds, no instruction counts: rough, takes two minutes
+  --large                       add 10M members for core commands and growth: needs 10 GB of memory
+  --server redis|valkey|all     servers to measure (default: all)
+  --section NAME[,NAME…]        sections to measure: comparisons, growth, memory, latency, instructions
+  --only TEXT                   only comparisons whose name contains TEXT
+  --members N[,N…]              numbers of members (default: 10000,100000,1000000)
+  --add                         keep the results of the last run that are not measured again
+  --write DIR                   write tables to DIR/benchmarks.md and charts to DIR/charts/ (the project's own: docs);
+                                with --add --section none, write the last run again";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Section {
@@ -80,7 +80,7 @@ impl Options {
             only: None,
         };
         while let Some(arg) = args.next() {
-            let mut value = || args.next().ok_or_else(|| format!("{arg} takes a value\n\n{HELP}"));
+            let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value\n\n{HELP}"));
             match arg.as_str() {
                 // Cargo's own, which it gives to every benchmark.
                 "--bench" => {}

@@ -19,26 +19,26 @@ fn sorted_set(_: &Server, cli: &mut Cli) -> Outcome {
     cli.title("Every sorted set is a leaderboard")?;
     cli.run("ZADD quiz 50 ann 70 bob 50 eve 30 dan 30 cid")?;
     cli.run("RANK.TOPN quiz 3")?;
-    cli.say("Equal scores share a rank, and the next one counts them:")?;
+    cli.say("Members with equal scores share a rank. The next rank counts them all:")?;
     cli.run_raw("RANK.STATS quiz JSON")?;
     cli.run("RANK.GET quiz dan")?;
     cli.run("RANK.GET quiz dan DENSE")
 }
 
 fn medals(_: &Server, cli: &mut Cli) -> Outcome {
-    cli.title("Several scores: the medals of Paris 2024")?;
+    cli.title("Several fields: the medals of Paris 2024")?;
     cli.run("RANK.CREATE medals FIELD gold DIGITS 3 FIELD silver DIGITS 3 FIELD bronze DIGITS 3 DATA countries")?;
     cli.run("RANK.ADD medals 16 26 22 France 40 27 24 China 20 12 13 Japan 40 44 42 USA 18 19 16 Australia")?;
-    cli.say("The USA and China have the same number of gold medals: silver decides.")?;
+    cli.say("The USA and China have equally many gold medals, so silver decides:")?;
     cli.run("RANK.TOPN medals 2")?;
-    cli.say("Attributes are in a hash of yours, here 'countries'. Other boards can use it too:")?;
+    cli.say("Attributes are in a hash that you name, here 'countries'. Other boards can share it:")?;
     cli.run("RANK.SETDATA medals Japan code JPN capital Tokyo")?;
     cli.run_raw("RANK.GET medals Japan WITHDATA JSON")?;
-    cli.say("The rank of a newcomer with 17 gold medals would be")?;
+    cli.say("A newcomer with 17 gold medals would have this rank:")?;
     cli.run("RANK.FORSCORE medals 17 0 0")?;
-    cli.say("Three more gold medals for France: the new rank, and the previous one")?;
+    cli.say("Three more gold medals for France. The reply has the new and the previous rank:")?;
     cli.run("RANK.INCR medals WITHRANK 3 0 0 France")?;
-    cli.say("It is still a sorted set, which any client can read:")?;
+    cli.say("The board is still a sorted set that any client can read:")?;
     cli.run("ZREVRANGE medals 0 1 WITHSCORES")
 }
 
@@ -50,18 +50,18 @@ fn game(_: &Server, cli: &mut Cli) -> Outcome {
         let score = 1 + dice.roll(1000) * dice.roll(1000) / 1000;
         pipeline.cmd("RANK.ADD").arg("game").arg(score).arg(format!("player-{index}")).ignore();
     })?;
-    cli.say(&format!("{PLAYERS} players with at most 1000 different scores, in {:.1} s\n", time.as_secs_f64()))?;
-    cli.say("The first to reach a score is ahead of those who reach it later:")?;
+    cli.say(&format!("{PLAYERS} players with at most 1,000 different scores, written in {:.1} s\n", time.as_secs_f64()))?;
+    cli.say("Whoever reaches a score first is ahead:")?;
     cli.run("RANK.ADD game 1500 ann")?;
     cli.run("RANK.ADD game WITHRANK 1500 bob")?;
     cli.run("RANK.TOPN game 3")?;
-    cli.say("Only the best counts:")?;
+    cli.say("Only the best score counts:")?;
     cli.run("RANK.ADD game WITHRANK 1200 bob")?;
-    cli.say("A player further down, and the neighbours:")?;
+    cli.say("A player further down, and its neighbours:")?;
     cli.run("RANK.GET game player-4711")?;
     cli.run("RANK.AROUND game player-4711 1")?;
     cli.run("RANK.PERCENTILE game player-4711")?;
-    cli.say("Among friends:")?;
+    cli.say("The ranking among friends:")?;
     cli.run("RANK.AMONG game 3 player-4711 player-42 bob")?;
     cli.say("A page of the table:")?;
     cli.run_raw("RANK.PAGE game 1000 2 JSON")
@@ -69,7 +69,7 @@ fn game(_: &Server, cli: &mut Cli) -> Outcome {
 
 fn request_log(_: &Server, cli: &mut Cli) -> Outcome {
     const PATHS: [&str; 4] = ["GET /", "GET /search", "POST /login", "GET /report"];
-    cli.title("The slowest requests of a log, and no others")?;
+    cli.title("Only the slowest requests of a log")?;
     cli.run("RANK.CREATE slowest FIELD ms BITS 32 TIES LAST S KEEP 3")?;
     let mut dice = Dice::new(2);
     let time = load(cli.connection(), "requests", REQUESTS, |pipeline, index| {
@@ -78,20 +78,20 @@ fn request_log(_: &Server, cli: &mut Cli) -> Outcome {
         let path = PATHS[index % PATHS.len()];
         pipeline.cmd("RANK.ADD").arg("slowest").arg(ms).arg(format!("{path} #{index}")).ignore();
     })?;
-    cli.say(&format!("{REQUESTS} requests in {:.1} s\n", time.as_secs_f64()))?;
+    cli.say(&format!("{REQUESTS} requests, written in {:.1} s\n", time.as_secs_f64()))?;
     cli.run("RANK.COUNT slowest")?;
     cli.run("RANK.TOPN slowest 10")?;
-    cli.say("A request that is not among them leaves no trace:")?;
+    cli.say("A request that is too fast is refused without a write:")?;
     cli.run("RANK.ADD slowest WITHRANK 3 \"GET /fast\"")
 }
 
 fn limiter(server: &Server, cli: &mut Cli) -> Outcome {
-    cli.title("A limiter under fire")?;
-    cli.say("Three calls in ten seconds: [limited, limit, remaining, retry_after_ms, reset_after_ms, rule]")?;
+    cli.title("A rate limiter under load")?;
+    cli.say("Three calls in ten seconds are allowed: [limited, limit, remaining, retry_after_ms, reset_after_ms, rule]")?;
     for _ in 0..3 {
         cli.run("RATE.CHECK api:ann 3/10s")?;
     }
-    cli.say("The fourth is denied, and told how long to wait:")?;
+    cli.say("The fourth is denied. The reply says how long to wait:")?;
     cli.run("RATE.CHECK api:ann 3/10s")?;
 
     let connections: Vec<Connection> = (0..CLIENTS).map(|_| server.connect()).collect();
@@ -103,12 +103,12 @@ fn limiter(server: &Server, cli: &mut Cli) -> Outcome {
     }
     let time = start.elapsed();
     let calls = CLIENTS * CALLS_OF_EACH;
-    cli.say(&format!("Now {CLIENTS} clients at once, {calls} calls in {:.1} s, all under", time.as_secs_f64()))?;
+    cli.say(&format!("Now {CLIENTS} clients send {calls} calls in {:.1} s, each of them", time.as_secs_f64()))?;
     cli.say("  RATE.CHECK api:all 100/1h 5000/1d")?;
     cli.say(&format!("{passed} passed, {} were denied.\n", calls - passed))?;
     cli.run("RATE.PEEK api:all 100/1h 5000/1d")?;
 
-    cli.say("A bucket that refills: five at once, then one every 200 ms. Wait as told, and the call passes:")?;
+    cli.say("A bucket that refills: five calls at once, then one every 200 ms. After the wait, the call passes:")?;
     cli.run("RATE.CHECK mail 5/1s GCRA COST 5")?;
     cli.run("RATE.CHECK mail 5/1s GCRA")?;
     let verdict: Vec<i64> = redis::cmd("RATE.PEEK").arg("mail").arg("5/1s").arg("GCRA").query(cli.connection())?;
@@ -131,6 +131,6 @@ fn fire(mut connection: Connection) -> RedisResult<usize> {
 }
 
 fn ending(_: &Server, cli: &mut Cli) -> Outcome {
-    cli.title("That was it")?;
-    cli.say("The server and its data are gone. `make run` starts one for you to play with.")
+    cli.title("The end")?;
+    cli.say("The server and its data are gone. Start one of your own with `make run`.")
 }

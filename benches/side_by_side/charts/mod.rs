@@ -158,7 +158,7 @@ fn memory(results: &Results) -> Bars {
     Bars {
         title: "Memory".into(),
         subtitle: format!(
-            "Bytes a member, {} members with names of about 13 characters; pale: without redis-rank",
+            "Bytes per member, {} members with names of about 13 characters; pale: without redis-rank",
             short(members as f64)
         ),
         axis: "bytes a member".into(),

@@ -23,7 +23,7 @@ pub const PARTS: &[Part] = &[
     Part("growth", "Growth", growth),
     Part("memory", "Memory", memory),
     Part("mixed", "Mixed traffic", mixed),
-    Part("stops", "The longest stops", stops),
+    Part("stops", "Longest blocking times", stops),
     Part("instructions", "Instructions", instructions),
     Part("speeds", "Speeds", speeds),
 ];
@@ -185,7 +185,7 @@ fn growth(results: &Results) -> String {
 fn memory(results: &Results) -> String {
     let chart = "![bytes a member](charts/memory.svg)\n\n";
     let tables = by_server(results, "", |server| {
-        let heads = ["layout", "bytes a member", "of a sorted set", "of a sorted set + hash", "aim", "verdict"];
+        let heads = ["layout", "bytes per member", "of a sorted set", "of a sorted set + hash", "aim", "verdict"];
         let mut table = Table::new(&strings(heads));
         let measured: Vec<(&Layout, &Memory)> = LAYOUTS
             .iter()
@@ -267,7 +267,7 @@ fn longest(results: &Results) -> String {
     };
     let line = |stop: &crate::results::Stop| {
         let (members, command, executing) = (size(stop.members), &stop.command, stop.executing);
-        format!("The longest stop on {} with {members} members: {command}, {executing:.0} ms.\n", stop.server)
+        format!("Longest blocking time on {} with {members} members: {command}, {executing:.0} ms.\n", stop.server)
     };
     results.servers().into_iter().filter_map(longest).map(line).collect()
 }
