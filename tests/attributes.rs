@@ -416,6 +416,9 @@ on_every_server! {
                 ("RANK.TRIM b 1", "bob"),
                 ("RANK.TRIM b 1 RETURN", "bob"),
                 ("RANK.TRIM b 0", ""),
+                ("RANK.POP b WORST", "bob"),
+                ("RANK.POP b WITHDATA", "ann"),
+                ("RANK.POP b 9 WORST WITHDATA JSON", ""),
                 ("RANK.CLEAR b", ""),
                 ("RANK.ADD b KEEP 2 9 eve", "bob"),
                 ("RANK.ADD b KEEP 1 9 eve 8 fay", ""),
@@ -431,7 +434,7 @@ on_every_server! {
                     board(&mut con, &format!("{schema} DATA h {}", if owned { "OWNED" } else { "" }));
                     let answer = reply(&mut con, leave);
                     assert!(!answer.starts_with("ERR"), "{schema}: {leave}: {answer}");
-                    let kept = if leave.contains("DATA") { "ann bob eve" } else { "ann bob" };
+                    let kept = if leave.contains(" DATA ") { "ann bob eve" } else { "ann bob" };
                     assert_eq!(recorded(&mut con), if owned { left } else { kept }, "{schema}, owned: {owned}: {leave}");
                 }
             }

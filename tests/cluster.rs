@@ -223,6 +223,10 @@ const NEED_THE_HASH: &[&str] = &[
     "RANK.REM s m",
     "RANK.TRIM s 0",
     "RANK.TRIM s 0 RETURN",
+    "RANK.POP s",
+    "RANK.POP s WITHDATA",
+    "RANK.SCAN s 0 WITHDATA",
+    "RANK.LOAD s {\"member\":\"m\",\"scores\":{\"a\":6,\"b\":6},\"data\":{}}",
     "RANK.CLEAR s",
 ];
 

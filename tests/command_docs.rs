@@ -21,6 +21,7 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     // RETURN tells who left, as ZPOPMIN does.
     ("rank.trim", -3, "write", &["RW access delete"]),
     ("rank.pop", -2, "write", &["RW access delete"]),
+    ("rank.load", -3, "write denyoom", &["RW access update"]),
     ("rank.get", -3, "readonly fast", &["RO access"]),
     ("rank.score", 3, "readonly fast", &["RO access"]),
     ("rank.query", -3, "readonly", &["RO access"]),
@@ -33,6 +34,7 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.among", -4, "readonly", &["RO access"]),
     ("rank.after", -4, "readonly", &["RO access"]),
     ("rank.before", -4, "readonly", &["RO access"]),
+    ("rank.scan", -3, "readonly", &["RO access"]),
     ("rank.count", -2, "readonly fast", &["RO access"]),
     ("rank.forscore", -3, "readonly fast", &["RO access"]),
     ("rank.percentile", 3, "readonly fast", &["RO access"]),
@@ -121,6 +123,7 @@ fn ways_of(arg: &Value) -> Vec<Vec<String>> {
         ("double", _) => value("5"),
         ("unix-time", _) => value("1700000000000"),
         ("string", "min" | "max" | "percentile" | "score" | "delta") => value("5"),
+        ("string", "line") => value(r#"{"member":"a","score":1}"#),
         ("string", "json") => value("{}"),
         ("string", "cursor") => value("0"),
         ("string", _) => value("a"),

@@ -140,6 +140,12 @@ on_every_server! {
              &["rename_from b", "rename_to old", "zadd b"]),
             ("RANK.ADD plain 1 a", &["ZADD plain 1 a"], &["zadd plain"]),
             ("RANK.REM plain a", &["ZREM plain a"], &["zrem plain", "del plain"]),
+            (r#"RANK.LOAD plain {"member":"a","score":1} {"member":"b","score":2} {"member":"c","score":3} {"member":"d","score":4}"#,
+             &["ZADD plain 1 a 2 b 3 c 4 d"], &["zadd plain"]),
+            (r#"RANK.LOAD plain {"member":"a","score":1}"#, &[], &[]),
+            ("RANK.POP plain", &["ZREM plain d"], &["zrem plain"]),
+            ("RANK.POP plain 2 WORST", &["ZREM plain a b"], &["zrem plain"]),
+            ("RANK.POP plain 9", &["ZREM plain c"], &["zrem plain", "del plain"]),
             ("RANK.CREATE like LIKE b", &["ZADD like -inf ~FIELD score DESC FLOAT KEEP 2 UPDATE BEST"], &["zadd like"]),
         ] {
             let (answer, seen) = observed.events(command);
@@ -167,9 +173,16 @@ on_every_server! {
             (r#"RANK.ADD b DATA {"n":2} 6 ann"#, &[r#"HSET h ann {"n":2}"#], &["hset h"]),
             (r#"RANK.ADD b DATA {"n":2} 7 ann"#, &["ZADD b 7 ann"], &["zadd b"]),
             ("RANK.REM b ann", &["ZREM b ann"], &["zrem b"]),
+            (r#"RANK.LOAD b "{\"member\":\"ann\",\"score\":1,\"data\":{\"n\": 3}}""#, &["ZADD b 1 ann", r#"HSET h ann {"n": 3}"#], &["zadd b", "hset h"]),
+            (r#"RANK.LOAD b "{\"member\":\"ann\",\"score\":1,\"data\":{\"n\": 3}}""#, &[], &[]),
+            ("RANK.POP b WITHDATA", &["ZREM b ann"], &["zrem b"]),
             ("RANK.REM own ann nobody", &["ZREM own ann", "HDEL oh ann"], &["zrem own", "hdel oh"]),
             ("RANK.TRIM own 1", &["ZREMRANGEBYRANK own 1 1", "HDEL oh bob"], &["zremrangebyrank own", "hdel oh"]),
             ("RANK.ADD own 1 x 2 y", &["ZADD own 1 x 2 y"], &["zadd own"]),
+            ("RANK.POP own 2 WORST WITHDATA", &["ZREM own x y"], &["zrem own"]),
+            ("RANK.POP own WITHDATA", &["ZREM own joe", "HDEL oh joe"], &["zrem own", "hdel oh", "del oh"]),
+            (r#"RANK.LOAD own {"member":"joe","score":7,"data":{"n":3}} {"member":"x","score":1} {"member":"y","score":2}"#,
+             &["ZADD own 7 joe 1 x 2 y", r#"HSET oh joe {"n":3}"#], &["zadd own", "hset oh"]),
             // Who had no attributes leaves none.
             ("RANK.ADD own 9 z", &["ZADD own 9 z", "ZREM own x"], &["zadd own", "zrem own"]),
             (r#"RANK.ADD own DATA {"n":4} 8 w"#, &["ZADD own 8 w", "ZREM own y", r#"HSET oh w {"n":4}"#], &["zadd own", "zrem own", "hset oh"]),
@@ -369,16 +382,17 @@ on_every_server! {
             "ADD b 5 a", "ADD b CH WITHRANK 7 b 5 a", "ADD b NX 9 a", "ADD b XX 9 x", "ADD b BEST 4 a",
             "ADD b KEEP 2 5 x", "ADD full 5 x",
             "INCR b 0 a", "INCR full 1 x", "INCR full WITHRANK 5 x", "REM b nobody", "REM none a", "TRIM b 2",
-            "TRIM b 9 RETURN",
+            "TRIM b 9 RETURN", "POP b 0", "POP none", "POP empty 9 WITHTIME", "LOAD b \"\"",
+            "LOAD b NX {\"member\":\"a\",\"score\":9}",
             "TRIM none 0", "CLEAR none", "CLEAR empty", "CREATE full KEEP 2", "CREATE full LIKE full",
             "ALTER full KEEP 2", "ALTER full UPDATE SET",
             // Errors.
             "ADD b 9 x y z", "ADD b 9 x nan y", "ADD s 1 a", "INCR b x a", "CREATE full", "CREATE new LIKE none",
             "ROTATE b full", "ROTATE none x",
-            "ALTER b KEEP 1", "TRIM b -1", "INCR b 1e308 a b",
+            "ALTER b KEEP 1", "TRIM b -1", "POP b -1", "POP b x", "LOAD b {\"member\":\"x\",\"score\":1} x", "INCR b 1e308 a b",
             // Reads.
             "INFO b", "GET b a", "SCORE b a", "QUERY b a", "STATS b", "TOPN b 9", "RANGE b 1 2", "PAGE b 1 1",
-            "AROUND b a 1", "BYSCORE b 1 9", "AFTER b 9 9", "BEFORE b 9 -9",
+            "AROUND b a 1", "BYSCORE b 1 9", "AFTER b 9 9", "BEFORE b 9 -9", "SCAN b 0", "SCAN sp 0 COUNT 1",
             "AMONG b 1 a", "COUNT b", "FORSCORE b 5", "PERCENTILE b a", "SCOREAT b 50", "TOPN full 9",
             "STATS full DENSE JSON",
         ] {
@@ -403,6 +417,7 @@ on_every_server! {
         let mut observed = Observed::new(kind);
         for (command, key) in [
             ("ADD b 5 a 1 b", "b"), ("ADD b 6 a", "b"), ("INCR b 1 a", "b"), ("TRIM b 1", "b"),
+            ("LOAD b {\"member\":\"z\",\"score\":0}", "b"), ("POP b WORST", "b"),
             ("CREATE b KEEP 2", "b"), ("ALTER b KEEP 3", "b"),
             ("CREATE c LIKE b", "c"), ("ROTATE b archive", "b"), ("ADD b 1 a", "b"), ("ROTATE b archive2", "archive2"),
             ("ADD b 1 a", "b"),
@@ -420,7 +435,7 @@ on_every_server! {
         for command in [
             "ADD none XX 1 a", "REM none a", "TRIM none 1", "CLEAR none", "INFO none", "GET none a", "TOPN none 3",
             "STATS none", "COUNT none",
-            "PAGE none 1 1", "AFTER none 1 1", "BYSCORE none 1 2", "SCOREAT none 5", "FORSCORE none 1", "ROTATE none other",
+            "PAGE none 1 1", "AFTER none 1 1", "POP none", "SCAN none 0", "BYSCORE none 1 2", "SCOREAT none 5", "FORSCORE none 1", "ROTATE none other",
             "CREATE new LIKE none", "ADD new 1 a", "CREATE d DATA h OWNED", "ADD d 1 a", "GET d a WITHDATA", "GETDATA d a", "DELDATA d a", "TOPN d 9 WITHDATA",
             "STATS d WITHDATA", "SETDATA d a k v", "REM d a", "ADD d DATA {} 1 a", "CLEAR d", "CLEAR d", "ROTATE d e DATA i",
         ] {

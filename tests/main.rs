@@ -35,6 +35,7 @@ mod recipes;
 mod replication;
 mod replies;
 mod restarts;
+mod scan;
 mod script;
 mod smoke;
 mod soak;

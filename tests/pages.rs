@@ -282,17 +282,17 @@ on_every_server! {
         script(&mut server.connect(), r#"
             RANK.CREATE two FIELD a BITS 10 FIELD b BITS 10 => +OK
             RANK.CREATE timed FIELD a BITS 10 TIES FIRST => +OK
-            RANK.AFTER two 5 1 => ERR the board takes 2 scores, got 1
+            RANK.AFTER two 5 1 => ERR expected 2 scores, got 1
             RANK.AFTER two 5 1 JSON => ERR field 'b' takes 0 to 1023, got JSON
-            RANK.BEFORE two 5 1 2 3 => ERR the board takes 2 scores, got 3
+            RANK.BEFORE two 5 1 2 3 => ERR expected 2 scores, got 3
             RANK.AFTER two -1 1 2 => ERR n takes 0 or more, got -1
-            RANK.AFTER two 5 1 2 AT 1700000000000 => ERR AT is only valid on a board with TIES FIRST, LAST or JOINED: this one keeps no times
-            RANK.FORSCORE two 1 2 AT 1700000000000 => ERR AT is only valid on a board with TIES FIRST, LAST or JOINED: this one keeps no times
-            RANK.AFTER two 5 1 2 MEMBER => ERR MEMBER has no value
+            RANK.AFTER two 5 1 2 AT 1700000000000 => ERR AT is only valid on a board with TIES FIRST, LAST or JOINED
+            RANK.FORSCORE two 1 2 AT 1700000000000 => ERR AT is only valid on a board with TIES FIRST, LAST or JOINED
+            RANK.AFTER two 5 1 2 MEMBER => ERR MEMBER needs a value
             RANK.AFTER two 5 1 2 MEMBER a MEMBER b => ERR MEMBER is given twice
             RANK.AFTER two 5 1 2 LIMIT 0 1 => ERR unknown option 'LIMIT'
-            RANK.AFTER two 5 1 2 ASC => ERR ASC and DESC are for boards without a schema: this one has its own order
-            RANK.AFTER timed 5 1 AT 5 => ERR AT takes 1577836800000 to 3776860055551 on this board, got 5
+            RANK.AFTER two 5 1 2 ASC => ERR ASC and DESC are only valid on a board without a schema
+            RANK.AFTER timed 5 1 AT 5 => ERR AT takes 1577836800000 to 3776860055551 on this board (Unix time in ms), got 5
             RANK.FORSCORE two 1 2 JSON => ERR unknown option 'JSON'
             RANK.TOPN two 5 MEMBER a => ERR unknown option 'MEMBER'
         "#);

@@ -36,6 +36,7 @@ const READS: &[&str] = &[
     "RANK.BYSCORE B -inf inf WITHDATA",
     "RANK.AMONG B 1 ann WITHDATA",
     "RANK.AFTER B 5 1e9 WITHDATA",
+    "RANK.SCAN B 0 WITHDATA",
     "RANK.BEFORE B 5 -1 WITHDATA JSON",
     "RANK.QUERY B ann WITHDATA",
     "RANK.STATS B WITHDATA JSON",
@@ -51,6 +52,7 @@ const WRITES: &[&str] = &[
     "RANK.ADD B DATA {} 9 ann",
     "RANK.ADD B DATA {} 9 new",
     "RANK.MULTISET B DATA {} 9 ann",
+    "RANK.LOAD B {\"member\":\"ann\",\"score\":9,\"data\":{}}",
 ];
 
 /// What takes entries out of a hash that the board owns.
@@ -58,6 +60,8 @@ const REMOVALS: &[&str] = &[
     "RANK.REM B ann",
     "RANK.TRIM B 1",
     "RANK.TRIM B 1 RETURN",
+    "RANK.POP B",
+    "RANK.POP B 1 WORST WITHTIME",
     "RANK.CLEAR B",
     "RANK.ADD B KEEP 2 9 new",
     "RANK.ALTER B KEEP 1",

@@ -74,8 +74,8 @@ on_every_server! {
             RANK.POP c x => ERR unknown option 'x'
             RANK.POP c 1 2 => ERR unknown option '2'
             RANK.POP c WORST WORST => ERR WORST is given twice
-            RANK.POP c ASC => ERR ASC and DESC are for boards without a schema: this one has its own order
-            RANK.POP c WITHDATA => ERR the board has no attributes: name a hash for them with RANK.ALTER key DATA hash
+            RANK.POP c ASC => ERR ASC and DESC are only valid on a board without a schema
+            RANK.POP c WITHDATA => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
         "#);
     }
 
@@ -106,8 +106,8 @@ on_every_server! {
             let before = reply(&mut con, "DEBUG DIGEST");
             script(&mut con, r#"
                 CONFIG SET rank.max-rows 2 => +OK
-                RANK.POP b 3 => ERR the reply would hold 3 rows, more than rank.max-rows (2)
-                RANK.POP b 9 WORST JSON => ERR the reply would hold 3 rows, more than rank.max-rows (2)
+                RANK.POP b 3 => ERR the reply would have 3 rows, more than rank.max-rows (2): read fewer at a time
+                RANK.POP b 9 WORST JSON => ERR the reply would have 3 rows, more than rank.max-rows (2): read fewer at a time
                 CONFIG SET rank.max-rows 0 => +OK
                 CONFIG SET rank.max-hops 1 => +OK
                 RANK.POP b WORST DENSE => ERR a DENSE rank here passes more than 1 distinct scores: use COMPETITION, or raise rank.max-hops
@@ -120,11 +120,11 @@ on_every_server! {
             RANK.ADD o DATA {} 1 a => 1
             ACL SETUSER guest on nopass +@all ~o %R~oh => +OK
             AUTH guest x => +OK
-            RANK.POP o => NOPERM this user has no permissions to access 'oh', the hash of the board's attributes
+            RANK.POP o => NOPERM this user has no permissions to access 'oh', where the board keeps its attributes
             AUTH default x => +OK
             ACL SETUSER guest resetkeys ~o %W~oh => +OK
             AUTH guest x => +OK
-            RANK.POP o WITHDATA => NOPERM this user has no permissions to access 'oh', the hash of the board's attributes
+            RANK.POP o WITHDATA => NOPERM this user has no permissions to access 'oh', where the board keeps its attributes
             RANK.POP o => [[1, "a", 1]]
             AUTH default x => +OK
         "#);

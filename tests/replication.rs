@@ -29,6 +29,8 @@ const WRITES: &[&str] = &[
     "RANK.INCR plain 1 a",
     "RANK.REM plain a",
     "RANK.TRIM plain 1",
+    "RANK.POP plain",
+    "RANK.LOAD plain {\"member\":\"a\",\"score\":1}",
     "RANK.SETDATA plain m1 a b",
     "RANK.PUTDATA plain m1 {}",
     "RANK.DELDATA plain m1",

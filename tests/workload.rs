@@ -62,6 +62,17 @@ impl Workload {
         format!(r#"{{"a{}":{},"b":[true,null],"c":"x"}}"#, self.dice.roll(3), self.dice.roll(9))
     }
 
+    /// A member as `RANK.LOAD` takes it.
+    fn line(&mut self, fields: usize) -> String {
+        let (member, a, b) = (self.dice.roll(12), self.dice.roll(40), self.dice.roll(40));
+        let scores = match fields {
+            1 => format!(r#""score":{a}"#),
+            _ => format!(r#""scores":{{"a":{a},"b":{b}}}"#),
+        };
+        let data = if self.dice.once_in(3) { self.record() } else { "null".into() };
+        format!(r#"{{"member":"m{member}",{scores},"time":{},"data":{data}}} "#, 1_700_000_000_000_usize + a * 1000)
+    }
+
     /// The next command: a write of the module, or now and then of the core.
     pub fn next_command(&mut self) -> String {
         if let Some(command) = self.follow_up.take() {
@@ -71,7 +82,7 @@ impl Workload {
         let fields = schema.matches("FIELD").count().max(1);
         let (key, spare) = (format!("{}{name}", self.prefix), format!("{}spare", self.prefix));
         let (scores, member) = (self.scores(fields), self.member());
-        match self.dice.roll(45) {
+        match self.dice.roll(48) {
             0..=8 => format!("RANK.ADD {key} {scores} {member}"),
             9..=12 => {
                 let (more, other) = (self.scores(fields), self.member());
@@ -121,6 +132,11 @@ impl Workload {
                 format!("RANK.ADD {}bare KEEP 9 {score} {member}", self.prefix)
             }
             43 => format!("RANK.REM {}bare {member} m1 m2", self.prefix),
+            44 => format!("RANK.POP {key} {} {}", self.dice.roll(3), self.dice.pick(&["", "WORST", "WITHTIME"])),
+            45 | 46 => {
+                let lines: String = (0..1 + self.dice.roll(3)).map(|_| self.line(fields)).collect();
+                format!("RANK.LOAD {key} {}{lines}", self.dice.pick(&["", "NX "]))
+            }
             _ if self.with_rates => self.rate_command(),
             _ => format!("RANK.MULTISET {spare} NX 1 1 {member}"),
         }
@@ -161,7 +177,7 @@ fn is_expected(answer: &str) -> bool {
         "is not on the board",
         "the archive key already exists",
         "different schema",
-        "has no attributes",
+        "has no hash for attributes",
         "owns its hash",
     ];
     let never = ["internal error", "WRONGTYPE", "NOPERM", "CROSSSLOT", "damaged"];

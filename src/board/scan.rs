@@ -104,6 +104,11 @@ impl<S: Store> Board<S> {
                 return false;
             }
             match self.entry_row(&element) {
+                // Two entries for one name are damage, and a name is a cursor.
+                Ok(row) if last.as_deref() == Some(row.member()) => {
+                    result = Err(Error::Damaged(Damage::Index(Shown::new(row.member()))));
+                    false
+                }
                 Ok(row) => {
                     last = Some(row.member().to_vec());
                     rows += 1;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Call};
 
 command! { LOAD = load;
-    Doc::write("rank.load", "key [NX] line [line ...]",
+    Doc::write("rank.load", "key [NX] line ...",
     "Writes members from lines of JSON, as RANK.SCAN returns them. Returns how many are new.",
     "O(log(N)) for each line.").since("0.2.0")
 }

@@ -75,6 +75,23 @@ RANK.BYSCORE plain x 1
 RANK.AMONG plain 0 ann
 RANK.AMONG plain 3 ann bob
 RANK.SCOREAT plain 101
+RANK.SCAN plain x
+RANK.SCAN plain 0 COUNT 0
+RANK.LOAD plain x
+RANK.LOAD plain {"member":"a","score":1,"name":"x"}
+RANK.LOAD plain {"score":1}
+RANK.LOAD plain {"member":5,"score":1}
+RANK.LOAD plain {"member":"a","scores":{"score":1}}
+RANK.LOAD plain {"member":"a","score":1,"scores":{}}
+RANK.LOAD plain {"member":"a","score":1,"time":-1}
+RANK.LOAD plain {"member":"a","score":1,"data":5}
+RANK.LOAD timed {"member":"a","score":1,"time":1700000000}
+RANK.CREATE medals FIELD gold BITS 10 FIELD silver BITS 10
+RANK.LOAD medals {"member":"a","score":1}
+RANK.LOAD medals {"member":"a","scores":[1]}
+RANK.LOAD medals {"member":"a","scores":{"gold":1}}
+RANK.LOAD medals {"member":"a","scores":{"gold":1,"silver":1,"bronze":1}}
+RANK.LOAD medals {"member":"a","scores":{"gold":2000,"silver":1}}
 RANK.VERIFY plain CURSOR -1
 RANK.VERIFY plain COUNT 0
 RANK.SETDATA plain ann name Ann

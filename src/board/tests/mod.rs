@@ -1,7 +1,11 @@
 //! Boards in memory, and what they are compared with.
 
+#[cfg(test)]
+mod exports;
 mod model;
 mod naive;
+#[cfg(test)]
+mod points;
 #[cfg(test)]
 mod random;
 

@@ -2,13 +2,14 @@
 
 use proptest::prelude::*;
 
+use super::points::check_points;
 use super::*;
 use crate::board::index::split_entry;
-use crate::board::{Board, FieldBound, Kind, Only, Order, Point, Scores, Store, Update, Value, Write};
+use crate::board::{Board, FieldBound, Kind, Only, Order, Scores, Store, Update, Value, Write};
 use crate::error::{Damage, Error};
 
 #[derive(Clone, Debug)]
-enum Op {
+pub(super) enum Op {
     Set { name: u8, seeds: Vec<u64>, only: Only, update: Update, keep: Option<u64>, at: i64 },
     Remove(u8),
     Trim(u64),
@@ -38,7 +39,7 @@ fn ties() -> impl Strategy<Value = Ties> {
     prop_oneof![Just(Ties::Shared), (rule, unit).prop_map(|(rule, unit)| Ties::ByTime(rule, unit))]
 }
 
-fn rules() -> impl Strategy<Value = Rules> {
+pub(super) fn rules() -> impl Strategy<Value = Rules> {
     (prop::collection::vec((order(), field_type()), 1..5), ties()).prop_map(|(fields, ties)| Rules {
         fields: fields
             .into_iter()
@@ -52,7 +53,7 @@ fn rules() -> impl Strategy<Value = Rules> {
     })
 }
 
-fn op() -> impl Strategy<Value = Op> {
+pub(super) fn op() -> impl Strategy<Value = Op> {
     let only = prop_oneof![4 => Just(Only::Any), 1 => Just(Only::New), 1 => Just(Only::Existing)];
     let update = prop_oneof![3 => Just(Update::Set), 1 => Just(Update::Best)];
     let keep = prop_oneof![3 => Just(None), 1 => (1_u64..9).prop_map(Some)];
@@ -66,7 +67,7 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 /// A value of a field: mostly one of few, so that ties happen, and the extremes of its type.
-fn value(kind: FieldType, seed: u64) -> Value {
+pub(super) fn value(kind: FieldType, seed: u64) -> Value {
     let pick = (seed % 7) as usize;
     match kind.bounds() {
         None => {
@@ -81,7 +82,7 @@ fn value(kind: FieldType, seed: u64) -> Value {
     }
 }
 
-fn name(index: u8) -> Vec<u8> {
+pub(super) fn name(index: u8) -> Vec<u8> {
     match index {
         0 => Vec::new(),
         1 => b"\0".to_vec(),
@@ -92,7 +93,7 @@ fn name(index: u8) -> Vec<u8> {
     }
 }
 
-const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
+pub(super) const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
 
 fn check(board: &Board<Model>, naive: &Naive) {
     let sorted = naive.sorted();
@@ -213,49 +214,8 @@ fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], val
     }
 }
 
-/// What is beside points near a member, whether or not somebody stands there.
-fn check_points(board: &Board<Model>, naive: &Naive, sorted: &[Member], near: &Member) {
-    let is_timed = naive.rules.ties != Ties::Shared;
-    let times = if is_timed { vec![None, Some(near.time), Some(near.time + 1)] } else { vec![None] };
-    for time in times {
-        let at = time.map(|time| time * naive.unit_ms());
-        for member in [None, Some(near.name.clone()), Some(name(0)), Some(name(3)), Some(b"a".to_vec())] {
-            let member = member.as_deref();
-            let point = Point { values: near.values.clone(), at, member };
-            let beside = |other: &&Member| naive.beside(other, &near.values, time, member);
-            let before: Vec<&Member> = sorted.iter().filter(|other| beside(other).is_lt()).collect();
-            let behind: Vec<&Member> = sorted.iter().filter(|other| beside(other).is_gt()).collect();
-            let listed = |(first, count): (u64, u64)| -> Vec<&Member> {
-                sorted.iter().skip(first as usize).take(count as usize).collect()
-            };
-            let after = listed(board.positions_after(&point, 2).unwrap());
-            assert_eq!(after, behind[..behind.len().min(2)], "after {at:?} {member:?} {}", naive.rules);
-            let preceding = listed(board.positions_before(&point, 2).unwrap());
-            assert_eq!(preceding, before[before.len().saturating_sub(2)..], "before {at:?} {member:?} {}", naive.rules);
-            let is_named = member.is_some() && (time.is_some() || !is_timed);
-            let leads = is_named || matches!(naive.rules.ties, Ties::ByTime(TieRule::Last, _));
-            let ordinal = 1 + if leads { before.len() } else { sorted.len() - behind.len() } as u64;
-            assert_eq!(
-                board.rank_at_point(&point, Kind::Ordinal).unwrap(),
-                ordinal,
-                "{at:?} {member:?} {}",
-                naive.rules
-            );
-        }
-    }
-    let own = Point {
-        values: near.values.clone(),
-        at: is_timed.then(|| near.time * naive.unit_ms()),
-        member: Some(&near.name),
-    };
-    let found = board.find(&near.name).unwrap().expect("the member is there");
-    for kind in KINDS {
-        assert_eq!(board.rank_at_point(&own, kind).unwrap(), board.rank(&found, kind).unwrap());
-    }
-}
-
 /// Does the same to both, and compares all that can be asked of them.
-fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
+pub(super) fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
     match op {
         Op::Set { name: index, seeds, only, update, keep, at } => {
             let write = Write { only, update, keep, now: EPOCH + at, ..PLAIN_WRITE };
@@ -288,7 +248,7 @@ fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values: impl Fn(&[
     check(&Board { order: board.order, ..Board::open(board.store.clone()).unwrap() }, naive);
 }
 
-const PLAIN_WRITE: Write =
+pub(super) const PLAIN_WRITE: Write =
     Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now: EPOCH, ranks: false };
 
 proptest! {
