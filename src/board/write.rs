@@ -213,7 +213,8 @@ impl<S: Store> Board<S> {
     /// A member may have had to leave for a better one.
     fn look_again(&self, state: &mut State<S::Name>, written: &Written) {
         if written.evicted > 0 {
-            state.now.take_if(|found| self.store.score(&found.element).is_none());
+            let left = state.now.take_if(|found| self.store.score(&found.element).is_none());
+            state.before = state.before.take().or(left.map(|found| found.decoded.values));
         }
     }
 
