@@ -161,7 +161,7 @@ fn is_expected(answer: &str) -> bool {
         "is not on the board",
         "the archive key already exists",
         "different schema",
-        "has no attributes",
+        "has no hash for attributes",
         "owns its hash",
     ];
     let never = ["internal error", "WRONGTYPE", "NOPERM", "CROSSSLOT", "damaged"];
