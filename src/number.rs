@@ -68,7 +68,7 @@ fn split_sign(text: &[u8]) -> (bool, &[u8]) {
 }
 
 /// An optional sign and decimal digits; leading zeros are fine. `None` also when the number does not fit.
-#[inline]
+#[inline(always)]
 pub fn parse_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(text);
     if (1..=DIGITS_THAT_FIT).contains(&digits.len()) {
@@ -83,6 +83,12 @@ pub fn parse_integer(text: &[u8]) -> Option<i64> {
         }
         return Some(if negative { -value } else { value });
     }
+    parse_long_integer(negative, digits)
+}
+
+/// More digits than are sure to fit, or none.
+#[cold]
+fn parse_long_integer(negative: bool, digits: &[u8]) -> Option<i64> {
     let (value, rest) = leading_number(digits)?;
     if !rest.is_empty() {
         return None;

@@ -426,6 +426,9 @@ on_every_server! {
                 ("RANK.ADD b KEEP 2 9 eve 10 ann", "ann"),
                 (r#"RANK.ADD b KEEP 2 DATA {"n":3} 9 eve"#, "bob eve"),
                 ("RANK.ALTER b KEEP 1", "bob"),
+                ("RANK.ALTER b KEEP 1 NODATA", "bob"),
+                ("RANK.ALTER b KEEP 1 DATA other", "bob"),
+                ("RANK.ALTER b KEEP 1 DATA other OWNED", "bob"),
                 ("RANK.REM b nobody", "ann bob"),
                 ("RANK.TRIM b 2", "ann bob"),
                 ("RANK.ADD b KEEP 2 1 eve", "ann bob"),
@@ -434,7 +437,7 @@ on_every_server! {
                     board(&mut con, &format!("{schema} DATA h {}", if owned { "OWNED" } else { "" }));
                     let answer = reply(&mut con, leave);
                     assert!(!answer.starts_with("ERR"), "{schema}: {leave}: {answer}");
-                    let kept = if leave.contains(" DATA ") { "ann bob eve" } else { "ann bob" };
+                    let kept = if leave.contains("DATA {") { "ann bob eve" } else { "ann bob" };
                     assert_eq!(recorded(&mut con), if owned { left } else { kept }, "{schema}, owned: {owned}: {leave}");
                 }
             }

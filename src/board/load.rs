@@ -186,16 +186,16 @@ impl<S: Store> Board<S> {
             pairs.iter().try_for_each(|(_, member)| check_unreserved(member.as_ref()))?;
         }
         let (states, places) = self.states(pairs)?;
+        self.check_size()?;
         for ((line, pair), place) in lines.iter().zip(pairs).zip(&places) {
-            let write = Write { keep: None, ..write(line) };
-            self.check_write(&write, std::slice::from_ref(pair), &states, std::slice::from_ref(place))?;
+            self.check_pair(&write(line), pair, states.get(*place))?;
         }
         if let Some(keep) = self.schema.rules.keep {
             if self.members()?.saturating_add(pairs.len() as u64) > keep {
                 self.check_leavers(keep.saturating_sub(pairs.len() as u64))?;
             }
         }
-        Ok(places.iter().map(|place| states.get(*place).is_some_and(|state| state.before.is_some())).collect())
+        Ok(places.iter().map(|place| states.get(*place).is_some_and(|state| !state.is_new)).collect())
     }
 }
 

@@ -11,6 +11,7 @@ mod marker;
 mod point;
 mod pop;
 mod rank;
+mod remove;
 mod scan;
 mod schema;
 mod schema_text;

@@ -220,7 +220,7 @@ impl Schema {
                 Some(_) => (parse_integer(text).map(Value::Integer), "a signed 64-bit integer"),
                 None => (parse_finite(text).map(Value::Float), "a finite number"),
             };
-            deltas.push(delta.ok_or(Error::Takes { what: "delta", takes, got: Shown::new(text) })?);
+            deltas.push(delta.ok_or_else(|| Error::Takes { what: "delta", takes, got: Shown::new(text) })?);
         }
         Ok(deltas)
     }

@@ -1,10 +1,10 @@
-//! Changes to members. Everything that can be wrong is found out before the first of them.
+//! Scores set and incremented. Everything that can be wrong is found out before the first change.
 
 use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
-use super::layout::Place;
+use super::layout::{Decoded, Place};
 use super::marker::{Marker, MARKER_START};
 use super::schema::{Order, TieRule, Ties, Update};
 use super::store::{Only, Put, Store};
@@ -75,14 +75,24 @@ pub enum Start<N> {
     Board(Option<Marker<N>>),
 }
 
-/// A member of a write: what it had, and where it stands now.
+/// A member of a write.
 pub(super) struct State<N> {
-    pub(super) before: Option<Tuple>,
+    /// It was not on the board.
+    pub(super) is_new: bool,
+    /// The values it had, once it has others.
+    before: Option<Tuple>,
+    /// Where it stands.
     now: Option<Found<N>>,
 }
 
 /// Each member of some pairs once, and for each pair which it is.
 pub(super) type States<N> = (SmallVec<[State<N>; 1]>, SmallVec<[usize; 1]>);
+
+/// Where a write puts a member, and what its element says then.
+struct Target {
+    place: Place,
+    decoded: Decoded,
+}
 
 impl<S: Store> Board<S> {
     /// Begins a write. Where there is no schema, `lone` (a score or an increment, and a member, and no options) is
@@ -119,18 +129,21 @@ impl<S: Store> Board<S> {
         self.check_write(write, pairs, &states, &places)?;
         let before = if write.ranks { self.ranks(&states)? } else { Vec::new() };
         for ((values, member), place) in pairs.iter().zip(&places) {
-            if let Some(state) = states.get_mut(*place) {
-                let old = self.still_there(state.now.take(), &written);
-                state.now = self.set(member, old, values, write, &mut written)?;
+            let Some(state) = states.get_mut(*place) else { continue };
+            self.look_again(state, &written);
+            let values = self.values_then(state.now.as_ref(), values, write)?;
+            if self.is_wanted(state.now.as_ref(), &values, write) {
+                let target = self.target(state.now.as_ref(), values, write);
+                self.place(member, state, target, write.keep, &mut written)?;
             }
+            self.keep_best(write.keep, &mut written)?;
         }
         for state in &mut states {
-            state.now = self.still_there(state.now.take(), &written);
-            match (&state.before, &state.now) {
-                (None, Some(_)) => written.added += 1,
-                (Some(before), Some(now)) => written.changed += u64::from(*before != now.decoded.values),
-                _ => {}
-            }
+            self.look_again(state, &written);
+            let Some(now) = &state.now else { continue };
+            let changed = state.before.as_ref().is_some_and(|before| *before != now.decoded.values);
+            written.added += u64::from(state.is_new);
+            written.changed += u64::from(changed && !state.is_new);
         }
         if let Some(left) = &mut self.left {
             // Somebody may have left and come back.
@@ -153,37 +166,6 @@ impl<S: Store> Board<S> {
             }
         }
         Ok(written)
-    }
-
-    /// The members of the pairs as they stand.
-    pub(super) fn states(&self, pairs: &[(Tuple, S::Name)]) -> Result<States<S::Name>> {
-        let (mut states, mut places) = States::default();
-        let mut known: HashMap<&[u8], usize> = HashMap::new();
-        for (_, member) in pairs {
-            let place = states.len();
-            if pairs.len() > 1 {
-                if let Some(place) = known.get(member.as_ref()) {
-                    places.push(*place);
-                    continue;
-                }
-                known.insert(member.as_ref(), place);
-            }
-            let now = self.find_indexed(member)?;
-            states.push(State { before: now.as_ref().map(|found| found.decoded.values.clone()), now });
-            places.push(place);
-        }
-        Ok((states, places))
-    }
-
-    /// A member may have had to leave for a better one.
-    fn still_there(&self, found: Option<Found<S::Name>>, written: &Written) -> Option<Found<S::Name>> {
-        found.filter(|found| written.evicted == 0 || self.store.score(&found.element).is_some())
-    }
-
-    /// The rank of each member that is on the board, in its default kind.
-    fn ranks(&self, states: &[State<S::Name>]) -> Result<Vec<Option<u64>>> {
-        let rank = |found: &Found<S::Name>| self.rank(found, self.default_kind());
-        states.iter().map(|state| state.now.as_ref().map(rank).transpose()).collect()
     }
 
     /// Where the score says it all, one look-up does what is asked, as `ZADD` does it. Whether it was done.
@@ -210,8 +192,40 @@ impl<S: Store> Board<S> {
         }
     }
 
+    /// The members of the pairs as they stand.
+    pub(super) fn states(&self, pairs: &[(Tuple, S::Name)]) -> Result<States<S::Name>> {
+        let (mut states, mut places) = States::default();
+        // Of one pair there is nothing to compare.
+        let mut known: Option<HashMap<&[u8], usize>> = (pairs.len() > 1).then(HashMap::new);
+        for (_, member) in pairs {
+            let next = states.len();
+            let place = known.as_mut().map_or(next, |known| *known.entry(member.as_ref()).or_insert(next));
+            places.push(place);
+            if place < next {
+                continue;
+            }
+            let now = self.find_indexed(member)?;
+            states.push(State { is_new: now.is_none(), before: None, now });
+        }
+        Ok((states, places))
+    }
+
+    /// A member may have had to leave for a better one.
+    fn look_again(&self, state: &mut State<S::Name>, written: &Written) {
+        if written.evicted > 0 {
+            let left = state.now.take_if(|found| self.store.score(&found.element).is_none());
+            state.before = state.before.take().or(left.map(|found| found.decoded.values));
+        }
+    }
+
+    /// The rank of each member that is on the board, in its default kind.
+    fn ranks(&self, states: &[State<S::Name>]) -> Result<Vec<Option<u64>>> {
+        let rank = |found: &Found<S::Name>| self.rank(found, self.default_kind());
+        states.iter().map(|state| state.now.as_ref().map(rank).transpose()).collect()
+    }
+
     /// Whether anything can go wrong once the first pair is written.
-    pub(super) fn check_write(
+    fn check_write(
         &self,
         write: &Write,
         pairs: &[(Tuple, S::Name)],
@@ -226,15 +240,9 @@ impl<S: Store> Board<S> {
             // Ranks need the number of members, and must not find out afterwards that it is wrong.
             self.members()?;
         }
-        for ((values, member), place) in pairs.iter().zip(places) {
-            let old = states.get(*place).and_then(|state| state.now.as_ref());
-            let values = self.values_then(old, values, write)?;
-            let place = self.place_of(old, &values, write);
-            let element = self.element(&place.spill, member);
-            // An element that the index does not know must not be there.
-            if old.is_none_or(|old| old.element.as_ref() != element.as_ref()) && self.store.score(&element).is_some() {
-                return Err(Error::Damaged(Damage::Index(Shown::new(member.as_ref()))));
-            }
+        // The first element that is written shows by itself that it is new.
+        for (pair, place) in pairs.iter().zip(places).skip(1) {
+            self.check_pair(write, pair, states.get(*place))?;
         }
         match write.keep {
             Some(keep) if self.members()? + pairs.len() as u64 > keep => {
@@ -244,112 +252,96 @@ impl<S: Store> Board<S> {
         }
     }
 
+    /// An element that the index does not know must not be where a pair puts its member.
+    pub(super) fn check_pair(
+        &self,
+        write: &Write,
+        (values, member): &(Tuple, S::Name),
+        state: Option<&State<S::Name>>,
+    ) -> Result<()> {
+        if !self.schema.layout.spills() {
+            return Ok(());
+        }
+        let old = state.and_then(|state| state.now.as_ref());
+        let target = self.target(old, self.values_then(old, values, write)?, write);
+        let element = self.element(&target.place.spill, member);
+        if old.is_none_or(|old| old.element.as_ref() != element.as_ref()) && self.store.score(&element).is_some() {
+            return Err(unindexed(member));
+        }
+        Ok(())
+    }
+
     /// The values that a member will have, if the rules let it change.
     fn values_then(&self, old: Option<&Found<S::Name>>, values: &[Value], write: &Write) -> Result<Tuple> {
-        match write.scores {
-            Scores::Set => Ok(Tuple::from_slice(values)),
-            Scores::Add => match old {
-                Some(old) => self.schema.add(&old.decoded.values, values),
-                None => self.schema.add(&self.schema.origin(), values),
-            },
+        match (write.scores, old) {
+            (Scores::Set, _) => Ok(Tuple::from_slice(values)),
+            (Scores::Add, Some(old)) => self.schema.add(&old.decoded.values, values),
+            (Scores::Add, None) => self.schema.add(&self.schema.origin(), values),
+        }
+    }
+
+    /// Whether the rules let it change.
+    fn is_wanted(&self, old: Option<&Found<S::Name>>, values: &[Value], write: &Write) -> bool {
+        match old {
+            None => write.only != Only::Existing,
+            Some(_) if write.only == Only::New => false,
+            Some(old) if write.update == Update::Best => self.schema.better(values, &old.decoded.values),
+            Some(old) => old.decoded.values.as_slice() != values,
         }
     }
 
     /// Where a member with these values belongs.
-    fn place_of(&self, old: Option<&Found<S::Name>>, values: &[Value], write: &Write) -> Place {
+    fn target(&self, old: Option<&Found<S::Name>>, values: Tuple, write: &Write) -> Target {
         let time = match (self.schema.rules.ties, old) {
-            (Ties::ByTime(TieRule::Joined, _), Some(old)) => old.decoded.time.unwrap_or(0),
-            _ => self.schema.layout.time_at(write.now),
+            (Ties::Shared, _) => None,
+            (Ties::ByTime(TieRule::Joined, _), Some(old)) => old.decoded.time,
+            _ => Some(self.schema.layout.time_at(write.now)),
         };
-        self.schema.layout.encode(values, time)
+        let place = self.schema.layout.encode(&values, time.unwrap_or(0));
+        Target { place, decoded: Decoded { values, time } }
     }
 
-    /// Whether the members from a position on can be removed: on a spilled board each has its entry.
-    pub(super) fn check_leavers(&self, first: u64) -> Result<()> {
-        if !self.schema.layout.spills() {
-            return Ok(());
-        }
-        self.elements(first, u64::MAX, self.direction(), &mut |element, score| {
-            self.decode(&element, score)?;
-            self.check_entry(&element)
-        })
-    }
-
-    pub(super) fn check_entry(&self, element: &S::Name) -> Result<()> {
-        match self.store.score(&self.entry_of(element)) {
-            Some(f64::NEG_INFINITY) => Ok(()),
-            _ => Err(Error::Damaged(Damage::Index(Shown::new(self.name_of(element))))),
-        }
-    }
-
-    /// Sets a member's scores: where it stands then, unless it has to leave at once.
-    fn set(
-        &mut self,
-        member: &S::Name,
-        old: Option<Found<S::Name>>,
-        values: &[Value],
-        write: &Write,
-        written: &mut Written,
-    ) -> Result<Option<Found<S::Name>>> {
-        let values = &*self.values_then(old.as_ref(), values, write)?;
-        let wanted = match &old {
-            Some(_) if write.only == Only::New => false,
-            None => write.only != Only::Existing,
-            Some(old) if write.update == Update::Best => self.schema.better(values, &old.decoded.values),
-            Some(old) => old.decoded.values.as_slice() != values,
-        };
-        let now = if wanted { self.place(member, old, values, write, written)? } else { old };
-        self.keep_best(write.keep, written)?;
-        Ok(now)
-    }
-
-    /// Puts a member where its values belong, if a full board takes it.
+    /// Puts a member where it belongs, if a full board takes it.
     fn place(
         &mut self,
         member: &S::Name,
-        old: Option<Found<S::Name>>,
-        values: &[Value],
-        write: &Write,
+        state: &mut State<S::Name>,
+        Target { place, decoded }: Target,
+        keep: Option<u64>,
         written: &mut Written,
-    ) -> Result<Option<Found<S::Name>>> {
-        let place = self.place_of(old.as_ref(), values, write);
-        if let (None, Some(keep)) = (&old, write.keep) {
+    ) -> Result<()> {
+        if let (None, Some(keep)) = (&state.now, keep) {
             if self.members()? >= keep && !self.beats(&place, keep.saturating_sub(1))? {
                 written.refused += 1;
-                return Ok(None);
+                return Ok(());
             }
         }
+        let score = place.score;
         let element = self.element(&place.spill, member);
-        let entry = self.put_member(&element, place.score);
-        match old {
-            Some(old) if old.element.as_ref() != element.as_ref() => self.remove_indexed(&old.element, old.entry),
-            Some(_) => {}
-            None => self.recount_by(1),
-        }
-        // The score and the element hold all that there is to say.
-        let decoded = self.schema.layout.decode(place.score, element.as_ref()).ok_or(Error::Internal)?;
-        Ok(Some(Found { element, entry, score: place.score, decoded }))
-    }
-
-    /// Writes a member, and on a spilled board its entry.
-    fn put_member(&mut self, element: &S::Name, score: f64) -> Option<S::Name> {
-        self.store.put(element, score, Only::Any);
-        let entry = self.schema.layout.spills().then(|| self.entry_of(element))?;
-        self.store.put(&entry, f64::NEG_INFINITY, Only::Any);
-        Some(entry)
-    }
-
-    /// Removes an element, and on a spilled board its entry.
-    pub(super) fn remove_element(&mut self, element: &S::Name) {
-        let entry = self.schema.layout.spills().then(|| self.entry_of(element));
-        self.remove_indexed(element, entry);
-    }
-
-    fn remove_indexed(&mut self, element: &S::Name, entry: Option<S::Name>) {
-        self.store.remove(element);
-        if let Some(entry) = entry {
-            self.store.remove(&entry);
-        }
+        let entry = match state.now.take() {
+            // The index says where its element is, not its score.
+            Some(old) if old.element.as_ref() == element.as_ref() => {
+                self.store.put(&element, score, Only::Any);
+                state.before.get_or_insert(old.decoded.values);
+                old.entry
+            }
+            old => {
+                if self.store.put(&element, score, Only::New) == Put::Nothing {
+                    return Err(unindexed(member));
+                }
+                let entry = self.put_entry(&element);
+                match old {
+                    Some(old) => {
+                        self.remove_indexed(&old.element, old.entry);
+                        state.before.get_or_insert(old.decoded.values);
+                    }
+                    None => self.recount_by(1),
+                }
+                entry
+            }
+        };
+        state.now = Some(Found { element, entry, score, decoded });
+        Ok(())
     }
 
     /// Whether a place is strictly better, by fields and time, than the member at a position.
@@ -389,82 +381,12 @@ impl<S: Store> Board<S> {
         }
         Ok(())
     }
+}
 
-    pub(super) fn remove_member(&mut self, element: &S::Name) {
-        self.remove_element(element);
-        self.recount_by(-1);
-        self.note_left([element].into_iter());
-    }
-
-    fn note_left<'e>(&mut self, elements: impl Iterator<Item = &'e S::Name>)
-    where
-        S::Name: 'e,
-    {
-        if let Some(mut left) = self.left.take() {
-            left.extend(elements.map(|element| self.member_of(element)));
-            self.left = Some(left);
-        }
-    }
-
-    /// Removes members: how many were there.
-    pub fn remove(&mut self, members: &[S::Name]) -> Result<u64> {
-        // Where the element is the member nothing can go wrong, and what does not decode may go.
-        if self.schema.layout.spills() {
-            self.check_size()?;
-        }
-        let locate = |member| Ok(self.locate(member)?.map(|(element, ..)| element));
-        let elements: Vec<Option<S::Name>> = members.iter().map(locate).collect::<Result<_>>()?;
-        let mut removed = 0;
-        for element in elements.into_iter().flatten() {
-            // The same name may be there twice.
-            if self.store.score(&element).is_some() {
-                self.remove_member(&element);
-                removed += 1;
-            }
-        }
-        Ok(removed)
-    }
-
-    /// Keeps the best `keep`: how many left, and if they are `wanted`, which elements, best first.
-    pub fn trim(&mut self, keep: u64, wanted: bool) -> Result<(u64, Vec<S::Name>)> {
-        let count = self.members()?.saturating_sub(keep);
-        if count == 0 {
-            return Ok((0, Vec::new()));
-        }
-        self.check_leavers(keep)?;
-        let spills = self.schema.layout.spills();
-        let mut leaving = Vec::new();
-        if wanted || spills || self.left.is_some() {
-            self.elements(keep, count, self.direction(), &mut |element, _| {
-                leaving.push(element);
-                Ok(())
-            })?;
-        }
-        let first = match self.order {
-            Order::Descending => self.foundation()?,
-            Order::Ascending => self.foundation()? + keep,
-        };
-        self.store.remove_range(first, first + count - 1)?;
-        self.recount_by(-i64::try_from(count).unwrap_or(i64::MAX));
-        if spills {
-            for element in &leaving {
-                let entry = self.entry_of(element);
-                self.store.remove(&entry);
-            }
-        }
-        self.note_left(leaving.iter());
-        Ok((count, leaving))
-    }
-
-    /// Removes all members, keeps the schema and the expiry: how many there were.
-    pub fn clear(&mut self) -> Result<u64> {
-        let members = self.members()?;
-        if members > 0 {
-            self.store.clear(self.marker.as_ref().map(|marker| &marker.element))?;
-            self.counted.set(None);
-        }
-        Ok(members)
-    }
+/// An element for this member is there, and the index does not know it.
+#[cold]
+fn unindexed<N: AsRef<[u8]>>(member: &N) -> Error {
+    Error::Damaged(Damage::Index(Shown::new(member.as_ref())))
 }
 
 /// A marker must never be made, moved or taken for a member.

@@ -187,7 +187,7 @@ fn has_several_members(args: Args) -> bool {
     args.len() >= 4 && (names > usize::from(ends_with_name) || names == 0 && args.len().is_multiple_of(2))
 }
 
-#[inline(always)]
+#[inline(never)]
 fn write_pairs<'c>(
     call: &'c Call<'c>,
     board: &mut ServerBoard<'c>,

@@ -8,7 +8,10 @@ use crate::server::{Arg, Args, Text};
 
 /// The next argument, or the error for too few of them.
 pub fn required<'a>(args: &mut Args<'a>) -> Result<Arg<'a>> {
-    args.next().ok_or(Error::Arity)
+    match args.next() {
+        Some(arg) => Ok(arg),
+        None => Err(Error::Arity),
+    }
 }
 
 /// The board or limiter, always the first argument.

@@ -56,23 +56,29 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
     if let Some(data) = rules.data.as_ref().filter(|data| data.owner.is_some()) {
         Hash::check_may_own(call, &data.hash)?;
     }
-    let owned = open_hash_to_trim(call, &mut board, &rules)?;
+    let owned = open_hashes_to_trim(call, &mut board, &rules)?;
     board.create(rules, adopt, key.bytes())?;
     forget_left(&mut board, owned);
     call.reply().ok();
     Ok(())
 }
 
-/// The hash that the board will own, if these rules make members leave.
-fn open_hash_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rules: &Rules) -> Result<Option<Hash<'c>>> {
-    let data = rules.data.as_ref().filter(|data| data.owner.as_deref() == Some(board.store.name().bytes()));
-    match (data, rules.keep) {
-        (Some(data), Some(keep)) if board.store.card() > keep => {
-            board.note_leavers();
-            Hash::open(call, board.store.name(), &data.hash, Access::Write).map(Some)
-        }
-        _ => Ok(None),
+/// The hashes that the board owns, and will own, if these rules make members leave.
+fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rules: &Rules) -> Result<Vec<Hash<'c>>> {
+    if rules.keep.is_none_or(|keep| board.store.card() <= keep) {
+        return Ok(Vec::new());
     }
+    let key = board.store.name().clone();
+    let owned_by = |rules: &Rules| {
+        let data = rules.data.as_ref().filter(|data| data.owner.as_deref() == Some(key.bytes()));
+        data.map(|data| data.hash.clone())
+    };
+    let mut names: Vec<Vec<u8>> = [&board.schema().rules, rules].into_iter().filter_map(owned_by).collect();
+    names.dedup();
+    if !names.is_empty() {
+        board.note_leavers();
+    }
+    names.iter().map(|name| Hash::open(call, &key, name, Access::Write)).collect()
 }
 
 /// The rules of the board that is named behind `LIKE`, which keeps its hash for itself.
@@ -129,7 +135,7 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let alteration = Alteration { keep: keep.map(|(keep, _)| keep), update, data: data.map(|(data, _)| data) };
     let rules = alteration.apply(&board.schema().rules);
-    let owned = open_hash_to_trim(call, &mut board, &rules)?;
+    let owned = open_hashes_to_trim(call, &mut board, &rules)?;
     board.alter(rules)?;
     forget_left(&mut board, owned);
     call.reply().ok();

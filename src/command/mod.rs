@@ -81,8 +81,9 @@ fn owns_hash(schema: &Schema, key: &Text) -> bool {
 
 /// Takes the members that left out of the board's own hash.
 #[inline(always)]
-fn forget_left(board: &mut ServerBoard, owned: Option<Hash>) {
-    if let Some(mut hash) = owned {
-        board.take_left().iter().for_each(|member| hash.remove(member.bytes()));
+fn forget_left<'c>(board: &mut ServerBoard<'c>, owned: impl IntoIterator<Item = Hash<'c>>) {
+    let left = board.take_left();
+    for mut hash in owned {
+        left.iter().for_each(|member| hash.remove(member.bytes()));
     }
 }

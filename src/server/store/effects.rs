@@ -117,20 +117,17 @@ impl<'a> Effects<'a> {
             ctx.signal_modified(&noted.key);
             return ctx.notify(class, event, &noted.key);
         }
-        let mut keys: SmallVec<[&Noted; 2]> = SmallVec::new();
-        let mut events: SmallVec<[(&Noted, &CStr); 4]> = SmallVec::new();
-        for noted in &self.noted {
-            if !keys.iter().any(|known| known.is_of(noted)) {
-                keys.push(noted);
-                ctx.signal_modified(&noted.key);
-            }
-        }
+        let mut sent: SmallVec<[(&Noted, &CStr); 4]> = SmallVec::new();
         for noted in &self.noted {
             let (class, event) = noted.change.event();
-            if !events.iter().any(|(known, sent)| *sent == event && known.is_of(noted)) {
-                events.push((noted, event));
-                ctx.notify(class, event, &noted.key);
+            if sent.iter().any(|(known, name)| *name == event && known.is_of(noted)) {
+                continue;
             }
+            if !sent.iter().any(|(known, _)| known.is_of(noted)) {
+                ctx.signal_modified(&noted.key);
+            }
+            sent.push((noted, event));
+            ctx.notify(class, event, &noted.key);
         }
     }
 }

@@ -89,6 +89,22 @@ impl<'c> ZSet<'c> {
         reply.map(drop)
     }
 
+    /// The first element, in a direction, whose score is in a range.
+    fn edge(&self, range: (f64, f64), direction: Direction) -> Option<(Text<'c>, f64)> {
+        let mut edge = None;
+        let _: Result<(), ()> = self.iterate(range, direction, &mut |key| {
+            // SAFETY: the iterator stands on an element.
+            edge = unsafe { current(key) };
+            Ok(false)
+        });
+        edge
+    }
+
+    /// The lowest element with this score or more.
+    fn first_from(&self, score: f64) -> Option<(Text<'c>, f64)> {
+        self.edge((score, f64::INFINITY), Direction::Up)
+    }
+
     /// Gives the sorted set another key; this one is empty then.
     pub fn rename(&mut self, to: &Text) -> Result<()> {
         self.call(c"RENAME", &[to])
@@ -142,19 +158,9 @@ impl<'c> Store for ZSet<'c> {
         if self.is_better_counted() {
             return self.ctx().zcount_below(&self.name, score, inclusive);
         }
-        let (range, direction) = if inclusive {
-            ((f64::NEG_INFINITY, score), Direction::Down)
-        } else {
-            ((score, f64::INFINITY), Direction::Up)
-        };
-        let mut edge = None;
-        self.iterate(range, direction, &mut |key| {
-            // SAFETY: the iterator stands on an element.
-            edge = unsafe { current(key) };
-            Ok::<bool, Error>(false)
-        })?;
-        let Some((element, _)) = edge else { return Ok(if inclusive { 0 } else { self.card() }) };
-        Ok(self.index(&element)?.unwrap_or(0) + u64::from(inclusive))
+        let first = if inclusive { self.next(score, Direction::Up) } else { self.first_from(score) };
+        let Some((element, _)) = first else { return Ok(self.card()) };
+        Ok(self.index(&element)?.unwrap_or(0))
     }
 
     fn count_below_own(&self, own: &Text<'c>, score: f64, inclusive: bool) -> Result<u64> {
@@ -174,18 +180,13 @@ impl<'c> Store for ZSet<'c> {
     }
 
     fn next(&self, score: f64, direction: Direction) -> Option<(Text<'c>, f64)> {
-        let range = match direction {
-            Direction::Up if score < f64::INFINITY => (score.next_up(), f64::INFINITY),
-            Direction::Down if score > f64::NEG_INFINITY => (f64::NEG_INFINITY, score.next_down()),
-            _ => return None,
-        };
-        let mut next = None;
-        let done: Result<(), ()> = self.iterate(range, direction, &mut |key| {
-            // SAFETY: the iterator stands on an element.
-            next = unsafe { current(key) };
-            Ok(false)
-        });
-        done.ok().and(next)
+        match direction {
+            Direction::Up if score < f64::INFINITY => self.first_from(score.next_up()),
+            Direction::Down if score > f64::NEG_INFINITY => {
+                self.edge((f64::NEG_INFINITY, score.next_down()), Direction::Down)
+            }
+            _ => None,
+        }
     }
 
     fn count_at(&self, score: f64, most: u64) -> u64 {

@@ -1,0 +1,122 @@
+//! Members that leave, one by one or many at once, with their entries.
+
+use super::schema::Order;
+use super::store::{Only, Store};
+use super::Board;
+use crate::error::{Damage, Error, Result, Shown};
+
+impl<S: Store> Board<S> {
+    /// Removes members: how many were there.
+    pub fn remove(&mut self, members: &[S::Name]) -> Result<u64> {
+        // Where the element is the member nothing can go wrong, and what does not decode may go.
+        if self.schema.layout.spills() {
+            self.check_size()?;
+        }
+        let locate = |member| Ok(self.locate(member)?.map(|(element, ..)| element));
+        let elements: Vec<Option<S::Name>> = members.iter().map(locate).collect::<Result<_>>()?;
+        let mut removed = 0;
+        for element in elements.into_iter().flatten() {
+            // The same name may be there twice.
+            if self.store.score(&element).is_some() {
+                self.remove_member(&element);
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Keeps the best `keep`: how many left, and if they are `wanted`, which elements, best first.
+    pub fn trim(&mut self, keep: u64, wanted: bool) -> Result<(u64, Vec<S::Name>)> {
+        let count = self.members()?.saturating_sub(keep);
+        if count == 0 {
+            return Ok((0, Vec::new()));
+        }
+        self.check_leavers(keep)?;
+        let spills = self.schema.layout.spills();
+        let mut leaving = Vec::new();
+        if wanted || spills || self.left.is_some() {
+            self.elements(keep, count, self.direction(), &mut |element, _| {
+                leaving.push(element);
+                Ok(())
+            })?;
+        }
+        let first = match self.order {
+            Order::Descending => self.foundation()?,
+            Order::Ascending => self.foundation()? + keep,
+        };
+        self.store.remove_range(first, first + count - 1)?;
+        self.recount_by(-i64::try_from(count).unwrap_or(i64::MAX));
+        if spills {
+            for element in &leaving {
+                let entry = self.entry_of(element);
+                self.store.remove(&entry);
+            }
+        }
+        self.note_left(leaving.iter());
+        Ok((count, leaving))
+    }
+
+    /// Removes all members, keeps the schema and the expiry: how many there were.
+    pub fn clear(&mut self) -> Result<u64> {
+        let members = self.members()?;
+        if members > 0 {
+            self.store.clear(self.marker.as_ref().map(|marker| &marker.element))?;
+            self.counted.set(None);
+        }
+        Ok(members)
+    }
+
+    /// Whether the members from a position on can be removed: on a spilled board each has its entry.
+    pub(super) fn check_leavers(&self, first: u64) -> Result<()> {
+        if !self.schema.layout.spills() {
+            return Ok(());
+        }
+        self.elements(first, u64::MAX, self.direction(), &mut |element, score| {
+            self.decode(&element, score)?;
+            self.check_entry(&element)
+        })
+    }
+
+    pub(super) fn check_entry(&self, element: &S::Name) -> Result<()> {
+        match self.store.score(&self.entry_of(element)) {
+            Some(f64::NEG_INFINITY) => Ok(()),
+            _ => Err(Error::Damaged(Damage::Index(Shown::new(self.name_of(element))))),
+        }
+    }
+
+    /// Writes the entry of an element; on a board without an index there is none.
+    pub(super) fn put_entry(&mut self, element: &S::Name) -> Option<S::Name> {
+        let entry = self.schema.layout.spills().then(|| self.entry_of(element))?;
+        self.store.put(&entry, f64::NEG_INFINITY, Only::Any);
+        Some(entry)
+    }
+
+    /// Removes an element, and on a spilled board its entry.
+    pub(super) fn remove_element(&mut self, element: &S::Name) {
+        let entry = self.schema.layout.spills().then(|| self.entry_of(element));
+        self.remove_indexed(element, entry);
+    }
+
+    pub(super) fn remove_indexed(&mut self, element: &S::Name, entry: Option<S::Name>) {
+        self.store.remove(element);
+        if let Some(entry) = entry {
+            self.store.remove(&entry);
+        }
+    }
+
+    pub(super) fn remove_member(&mut self, element: &S::Name) {
+        self.remove_element(element);
+        self.recount_by(-1);
+        self.note_left([element].into_iter());
+    }
+
+    fn note_left<'e>(&mut self, elements: impl Iterator<Item = &'e S::Name>)
+    where
+        S::Name: 'e,
+    {
+        if let Some(mut left) = self.left.take() {
+            left.extend(elements.map(|element| self.member_of(element)));
+            self.left = Some(left);
+        }
+    }
+}
