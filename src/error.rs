@@ -133,6 +133,15 @@ impl fmt::Display for LineProblem {
     }
 }
 
+/// A key that a board's schema names, and the command line does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedKey {
+    /// The hash of attributes.
+    Hash,
+    /// The board of a period, or what the keys of a period begin with.
+    Period,
+}
+
 /// Every error a client can get. What each one says, in `Display`, is its documentation.
 #[allow(missing_docs)]
 #[derive(Debug, PartialEq, Eq)]
@@ -145,9 +154,9 @@ pub enum Error {
     /// The server's slot is moving, and a key that the schema names is not here.
     TryAgain,
     /// A key that the schema names is in another slot.
-    CrossSlot(Shown),
+    CrossSlot(NamedKey, Shown),
     /// The caller may not use a key that the schema names.
-    NoPermission(Shown),
+    NoPermission(NamedKey, Shown),
     Damaged(Damage),
     UnknownOption(Shown),
     OptionTwice(&'static str),
@@ -280,9 +289,33 @@ pub enum Error {
     },
     /// This cost would make a limiter's total of units too large for its integer.
     LimiterOverflow(u64),
+    /// Something is wrong with the board of a period.
+    InPeriod(Shown, Box<Error>),
+    /// The board of a period has other fields or ties than the board it belongs to.
+    PeriodDiffers(Shown),
+    /// A prefix that leads to a key of the board itself.
+    PeriodIsOwnKey(Shown),
+    NoSuchPeriod(&'static str),
+    PeriodTwice(&'static str),
+    PeriodPrefixes(Shown),
+    PastTogether(i64),
+    OffsetWithoutPeriod,
+    OffsetIsSet,
+    HasPeriods,
     /// What the server itself answered to a call of ours.
     Server(String),
     Internal,
+}
+
+impl Error {
+    /// Whether a damaged board is behind it.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Error::Damaged(_) => true,
+            Error::InPeriod(_, error) => error.is_damage(),
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Error {
@@ -294,16 +327,48 @@ impl fmt::Display for Error {
             HashType(Shown(hash)) => {
                 write!(f, "WRONGTYPE the board keeps its attributes in '{hash}', which is not a hash")
             }
-            TryAgain => f.write_str("TRYAGAIN the slot is moving, and the board's attributes are on the other node"),
-            CrossSlot(Shown(hash)) => {
+            TryAgain => f.write_str("TRYAGAIN the slot is moving, and a key that the board's schema names is on the other node"),
+            CrossSlot(NamedKey::Hash, Shown(hash)) => {
                 write!(f, "CROSSSLOT the board's hash '{hash}' is in another slot: give both keys the same hash tag")
             }
-            NoPermission(Shown(hash)) => {
+            CrossSlot(NamedKey::Period, Shown(key)) => {
+                write!(f, "CROSSSLOT the board's period '{key}' is in another slot: give both keys the same hash tag")
+            }
+            NoPermission(NamedKey::Hash, Shown(hash)) => {
                 write!(
                     f,
                     "NOPERM this user has no permissions to access '{hash}', where the board keeps its attributes"
                 )
             }
+            NoPermission(NamedKey::Period, Shown(key)) => {
+                write!(f, "NOPERM this user has no permissions to access '{key}', a period of the board")
+            }
+            InPeriod(Shown(key), error) => match &**error {
+                WrongType => write!(f, "WRONGTYPE '{key}', a period of the board, holds another type of value"),
+                error => {
+                    let text = error.to_string();
+                    let (code, what) = text.split_once(' ').unwrap_or(("ERR", &text));
+                    write!(f, "{code} in the board's period '{key}': {what}")
+                }
+            },
+            PeriodDiffers(Shown(key)) => {
+                write!(f, "ERR '{key}', a period of the board, has other fields or ties: rename it, or change the prefix")
+            }
+            PeriodIsOwnKey(Shown(key)) => {
+                write!(f, "ERR '{key}' is the key of a period, and of the board or its hash too: change the prefix")
+            }
+            NoSuchPeriod(unit) => write!(f, "ERR the board has no {unit} period: RANK.ALTER key PERIOD adds one"),
+            PeriodTwice(unit) => write!(f, "ERR the {unit} period is given twice"),
+            PeriodPrefixes(Shown(prefix)) => write!(
+                f,
+                "ERR periods take different prefixes, none of which is another one followed by digits, got '{prefix}'"
+            ),
+            PastTogether(past) => write!(f, "ERR PAST takes at most 1000 over all periods of a board, got {past}"),
+            OffsetWithoutPeriod => f.write_str("ERR OFFSET is for a board with PERIOD"),
+            OffsetIsSet => f.write_str(
+                "ERR OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another",
+            ),
+            HasPeriods => f.write_str("ERR a board with periods cannot be rotated"),
             Damaged(damage) => damage.fmt(f),
             UnknownOption(Shown(got)) => write!(f, "ERR unknown option '{got}'"),
             OptionTwice(option) => write!(f, "ERR {option} is given twice"),

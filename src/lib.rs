@@ -35,6 +35,7 @@ const COMMANDS: &[Command] = &[
     command::CLEAR,
     command::ROTATE,
     command::VERIFY,
+    command::PERIODS,
     command::ADD,
     command::MULTISET,
     command::INCR,

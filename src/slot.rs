@@ -7,6 +7,11 @@ pub fn slot_of(key: &[u8]) -> u16 {
     crc16(hash_tag(key).unwrap_or(key)) % SLOTS
 }
 
+/// The slot of every key that begins with this prefix and has no braces behind it; `None` if they are in several.
+pub fn slot_of_all(prefix: &[u8]) -> Option<u16> {
+    hash_tag(prefix).map(|tag| crc16(tag) % SLOTS)
+}
+
 /// What stands between the first `{` and the first `}` behind it, if anything does.
 fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     let open = key.iter().position(|byte| *byte == b'{')?;
@@ -44,5 +49,7 @@ mod tests {
         }
         assert_eq!(slot_of(b"{}foo"), crc16(b"{}foo") % SLOTS);
         assert_eq!(slot_of(b"foo{"), crc16(b"foo{") % SLOTS);
+        assert_eq!(slot_of_all(b"{foo}:day:"), Some(12182));
+        assert_eq!([slot_of_all(b"foo"), slot_of_all(b"{foo"), slot_of_all(b"{}foo")], [None; 3]);
     }
 }

@@ -197,7 +197,7 @@ fn asking(con: &mut Connection, line: &str) -> String {
     reply(con, line)
 }
 
-const TRY_AGAIN: &str = "TRYAGAIN the slot is moving, and the board's attributes are on the other node";
+const TRY_AGAIN: &str = "TRYAGAIN the slot is moving, and a key that the board's schema names is on the other node";
 
 /// A board whose marker says that `s` owns a hash in another slot.
 #[track_caller]

@@ -3,9 +3,11 @@
 use super::difference::other_schema;
 use super::index::split_entry;
 use super::marker::{marker_bytes, Marker};
+use super::periods::{Period, PeriodUnit};
 use super::schema::{Data, Rules, Schema, Update};
 use super::store::{Direction, Only, Store};
 use super::Board;
+use crate::calendar::Offset;
 use crate::error::{Error, Result, Shown};
 
 /// So many elements are looked at in a few milliseconds.
@@ -22,18 +24,23 @@ pub struct Alteration {
     pub update: Option<Update>,
     /// The hash of attributes, or none.
     pub data: Option<Option<Data>>,
+    /// For each unit that is named, its period, or none.
+    pub periods: Vec<(PeriodUnit, Option<Period>)>,
+    /// How far the boundaries of periods are moved.
+    pub offset: Option<Offset>,
 }
 
 impl Alteration {
     /// The rules as they are then.
-    pub fn apply(self, rules: &Rules) -> Rules {
+    pub fn apply(self, rules: &Rules) -> Result<Rules> {
         let mut rules = rules.clone();
         rules.keep = self.keep.unwrap_or(rules.keep);
         rules.update = self.update.unwrap_or(rules.update);
         if let Some(data) = self.data {
             rules.data = data;
         }
-        rules
+        rules.periods = rules.periods.altered(self.periods, self.offset)?;
+        Ok(rules)
     }
 }
 

@@ -8,6 +8,7 @@ mod layout;
 mod listing;
 mod load;
 mod marker;
+mod periods;
 mod point;
 mod pop;
 mod rank;
@@ -33,6 +34,7 @@ pub use layout::Decoded;
 pub use listing::{Groups, Row};
 pub use load::{lines_of, Line, Loaded};
 pub use marker::{forget_schemas, Marker};
+pub use periods::{client_period, parse_offset, parse_unit, Period, PeriodUnit, Periods};
 pub use point::Point;
 pub use rank::{FieldBound, Kind};
 pub use scan::{Cursor, Step};
@@ -40,7 +42,7 @@ pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::{client_data, parse_update};
 pub use store::{Direction, Only, Put, Store};
 pub use value::{Tuple, Value};
-pub use write::{Pairs, Scores, Standing, Start, Write, Written};
+pub use write::{Pairs, Plan, Scores, Standing, Start, Write, Written};
 
 use crate::error::{Damage, Error, Result, Shown};
 use index::joined;
@@ -126,9 +128,9 @@ impl<S: Store> Board<S> {
     }
 
     /// Treats a missing board as if it had this schema.
-    pub fn assume(&mut self, schema: Schema) {
-        self.order = schema.order();
-        self.schema = Arc::new(schema);
+    pub fn assume(&mut self, schema: impl Into<Arc<Schema>>) {
+        self.schema = schema.into();
+        self.order = self.schema.order();
     }
 
     /// The element that carries the schema.
@@ -245,6 +247,11 @@ impl<S: Store> Board<S> {
             self.members()?;
         }
         Ok(found)
+    }
+
+    /// Whether a member is on the board, as far as its index says.
+    pub fn has(&self, member: &S::Name) -> bool {
+        matches!(self.locate(member), Ok(Some(_)))
     }
 
     /// A member as its index says.

@@ -8,21 +8,31 @@ use crate::error::{Damage, Error, Result, Shown};
 impl<S: Store> Board<S> {
     /// Removes members: how many were there.
     pub fn remove(&mut self, members: &[S::Name]) -> Result<u64> {
+        let elements = self.prepare_removal(members)?;
+        Ok(self.commit_removal(elements))
+    }
+
+    /// The elements of members that are to leave, all that can be wrong with them found out.
+    pub fn prepare_removal(&self, members: &[S::Name]) -> Result<Vec<S::Name>> {
         // Where the element is the member nothing can go wrong, and what does not decode may go.
         if self.schema.layout.spills() {
             self.check_size()?;
         }
         let locate = |member| Ok(self.locate(member)?.map(|(element, ..)| element));
-        let elements: Vec<Option<S::Name>> = members.iter().map(locate).collect::<Result<_>>()?;
+        members.iter().filter_map(|member| locate(member).transpose()).collect()
+    }
+
+    /// Removes elements: how many were there.
+    pub fn commit_removal(&mut self, elements: Vec<S::Name>) -> u64 {
         let mut removed = 0;
-        for element in elements.into_iter().flatten() {
+        for element in elements {
             // The same name may be there twice.
             if self.store.score(&element).is_some() {
                 self.remove_member(&element);
                 removed += 1;
             }
         }
-        Ok(removed)
+        removed
     }
 
     /// Keeps the best `keep`: how many left, and if they are `wanted`, which elements, best first.

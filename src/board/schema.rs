@@ -1,6 +1,7 @@
 //! How a board orders its members: fields, tie rule, bound and update rule, and their text.
 
 use super::layout::Layout;
+use super::periods::Periods;
 use super::value::{Tuple, Value};
 use crate::error::{Error, Result, Shown};
 use crate::number::{parse_extended, parse_finite, parse_integer};
@@ -88,6 +89,8 @@ pub struct Rules {
     pub update: Update,
     /// Where attributes are.
     pub data: Option<Data>,
+    /// Boards that each write feeds too.
+    pub periods: Periods,
 }
 
 /// How a board orders its members, and where it keeps what.
@@ -137,7 +140,7 @@ impl Rules {
     /// The rules of a sorted set without a schema.
     pub fn implicit() -> Rules {
         let fields = vec![Field::score(Order::Descending)];
-        Rules { fields, ties: Ties::Shared, keep: None, update: Update::Set, data: None }
+        Rules { fields, ties: Ties::Shared, keep: None, update: Update::Set, data: None, periods: Periods::default() }
     }
 
     /// The same rules as a board of this name sees them: it owns only what its own name is written on.
@@ -145,6 +148,15 @@ impl Rules {
         let mut rules = self.clone();
         if let Some(data) = &mut rules.data {
             data.owner = data.owner.take().filter(|owner| owner == key);
+        }
+        rules
+    }
+
+    /// What another board takes over from this one: everything but periods, and a hash that it shares.
+    pub fn for_others(&self) -> Rules {
+        let mut rules = Rules { periods: Periods::default(), ..self.clone() };
+        if let Some(data) = &mut rules.data {
+            data.owner = None;
         }
         rules
     }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::periods::{read_offset, read_period, Period, Periods};
 use super::schema::{Data, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
+use crate::calendar::Offset;
 use crate::error::{set_once, set_one_of, Error, Result, Shown};
 use crate::number::parse_integer;
 
@@ -23,7 +25,7 @@ impl Rules {
     /// The rules of `RANK.CREATE` for a board of this name, and whether they came with `ADOPT`.
     pub fn parse_create(board: &[u8], words: &[&[u8]]) -> Result<(Rules, bool)> {
         let mut reader = RulesReader::default();
-        let mut words = Words { rest: words, board: Some(board) };
+        let mut words = Words::of_client(words, board);
         let mut adopt = None;
         while let Some(word) = words.next() {
             if word.eq_ignore_ascii_case(b"ADOPT") {
@@ -103,12 +105,12 @@ impl fmt::Display for Rules {
                 write!(f, " OWNED {}", Encoded(owner))?;
             }
         }
-        Ok(())
+        self.periods.fmt(f)
     }
 }
 
 /// A key name as one word of a marker's line: what is no printable ASCII, and `%`, as `%0A`. An empty name is `%`.
-struct Encoded<'n>(&'n [u8]);
+pub(super) struct Encoded<'n>(pub &'n [u8]);
 
 impl fmt::Display for Encoded<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,7 +125,8 @@ impl fmt::Display for Encoded<'_> {
     }
 }
 
-fn decode(word: &[u8]) -> Option<Vec<u8>> {
+/// The name that a word of a marker's line stands for.
+pub(super) fn decode(word: &[u8]) -> Option<Vec<u8>> {
     if word == b"%" {
         return Some(Vec::new());
     }
@@ -160,20 +163,30 @@ pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<Data> {
 }
 
 /// Words still to be read; keywords are in any case.
-struct Words<'w, 'b> {
+pub(super) struct Words<'w, 'b> {
     rest: &'w [&'b [u8]],
     /// The board's name, where a client wrote the words; `None` for those of a marker, where names are encoded.
-    board: Option<&'b [u8]>,
+    pub board: Option<&'b [u8]>,
 }
 
-impl<'b> Words<'_, 'b> {
-    fn next(&mut self) -> Option<&'b [u8]> {
+impl<'w, 'b> Words<'w, 'b> {
+    /// Those of a client, about a board of this name.
+    pub fn of_client(rest: &'w [&'b [u8]], board: &'b [u8]) -> Words<'w, 'b> {
+        Words { rest, board: Some(board) }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    pub fn next(&mut self) -> Option<&'b [u8]> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
         Some(first)
     }
 
-    fn next_if(&mut self, keyword: &str) -> bool {
+    pub fn next_if(&mut self, keyword: &str) -> bool {
         let found = self.rest.first().is_some_and(|word| word.eq_ignore_ascii_case(keyword.as_bytes()));
         if found {
             self.next();
@@ -191,7 +204,7 @@ impl<'b> Words<'_, 'b> {
         }
     }
 
-    fn integer(&mut self, what: &'static str, takes: &'static str, lo: i64, hi: i64) -> Result<i64> {
+    pub fn integer(&mut self, what: &'static str, takes: &'static str, lo: i64, hi: i64) -> Result<i64> {
         let word = self.next().ok_or(Error::OptionWithoutValue(what))?;
         parse_integer(word).filter(|n| (lo..=hi).contains(n)).ok_or(Error::Takes { what, takes, got: Shown::new(word) })
     }
@@ -227,6 +240,8 @@ struct RulesReader {
     keep: Option<u64>,
     update: Option<Update>,
     data: Option<Data>,
+    periods: Vec<Period>,
+    offset: Option<Offset>,
 }
 
 impl RulesReader {
@@ -241,6 +256,11 @@ impl RulesReader {
             }
             b"UPDATE" => set_once(&mut self.update, read_update(words)?, "UPDATE"),
             b"DATA" => set_once(&mut self.data, read_data(words)?, "DATA"),
+            b"PERIOD" => {
+                self.periods.push(read_period(words)?);
+                Ok(())
+            }
+            b"OFFSET" => set_once(&mut self.offset, read_offset(words)?, "OFFSET"),
             _ => Err(Error::UnknownOption(Shown::new(word))),
         }
     }
@@ -281,6 +301,7 @@ impl RulesReader {
             keep: self.keep,
             update: self.update.unwrap_or(Update::Set),
             data: self.data,
+            periods: Periods::new(self.periods, self.offset)?,
         })
     }
 }

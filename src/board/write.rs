@@ -85,6 +85,23 @@ pub(super) struct State<N> {
     now: Option<Found<N>>,
 }
 
+/// A write whose members were looked up.
+pub enum Plan<N> {
+    /// One member's score says it all.
+    Score(f64),
+    /// The members as they stand.
+    Members(Members<N>),
+}
+
+/// The members of a write as they stand before it.
+pub struct Members<N> {
+    states: SmallVec<[State<N>; 1]>,
+    /// For each pair which of them it is.
+    places: SmallVec<[usize; 1]>,
+    /// The rank of each, if ranks were asked for.
+    ranks: Vec<Option<u64>>,
+}
+
 /// Each member of some pairs once, and for each pair which it is.
 pub(super) type States<N> = (SmallVec<[State<N>; 1]>, SmallVec<[usize; 1]>);
 
@@ -114,20 +131,58 @@ impl<S: Store> Board<S> {
     }
 
     /// Sets or increments the scores of members, in order: the one entry for every such write.
+    #[inline]
     pub fn write(&mut self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Written> {
-        let mut written = Written::default();
+        let plan = self.plan(write, pairs)?;
+        self.commit(write, pairs, plan)
+    }
+
+    /// Looks up what a write needs, and finds out all that can be wrong with it. Nothing is changed: several boards can be
+    /// prepared before the first of them is written to.
+    pub fn prepare(&self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Plan<S::Name>> {
+        let plan = self.plan(write, pairs)?;
+        if let (Plan::Members(members), Some(pair)) = (&plan, pairs.first()) {
+            let state = members.states.first();
+            self.values_then(state.and_then(|state| state.now.as_ref()), &pair.0, write)?;
+            self.check_pair(write, pair, state)?;
+        }
+        Ok(plan)
+    }
+
+    /// The same, but for what the first change shows by itself where it is the first of all.
+    #[inline]
+    fn plan(&self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Plan<S::Name>> {
         if !self.schema.layout.spills() {
             pairs.iter().try_for_each(|(_, member)| check_unreserved(member.as_ref()))?;
         }
-        if let ([(values, member)], None, false) = (pairs, write.keep, write.ranks) {
-            if self.write_score(write, values, member, &mut written) {
-                return Ok(written);
+        if let ([(values, _)], None, false, Scores::Set) = (pairs, write.keep, write.ranks, write.scores) {
+            if let Some(score) = self.schema.layout.lone_score(values) {
+                return Ok(Plan::Score(score));
             }
         }
         // Members are looked up once, before the first change: no look-up can fail half-way.
-        let (mut states, places) = self.states(pairs)?;
+        let (states, places) = self.states(pairs)?;
         self.check_write(write, pairs, &states, &places)?;
-        let before = if write.ranks { self.ranks(&states)? } else { Vec::new() };
+        let ranks = if write.ranks { self.ranks(&states)? } else { Vec::new() };
+        Ok(Plan::Members(Members { states, places, ranks }))
+    }
+
+    /// Writes what was looked up.
+    #[inline]
+    pub fn commit(&mut self, write: &Write, pairs: &[(Tuple, S::Name)], plan: Plan<S::Name>) -> Result<Written> {
+        match plan {
+            Plan::Score(score) => Ok(self.commit_score(write, pairs, score)),
+            Plan::Members(members) => self.commit_members(write, pairs, members),
+        }
+    }
+
+    fn commit_members(
+        &mut self,
+        write: &Write,
+        pairs: &[(Tuple, S::Name)],
+        Members { mut states, places, ranks: before }: Members<S::Name>,
+    ) -> Result<Written> {
+        let mut written = Written::default();
         for ((values, member), place) in pairs.iter().zip(&places) {
             let Some(state) = states.get_mut(*place) else { continue };
             self.look_again(state, &written);
@@ -168,18 +223,17 @@ impl<S: Store> Board<S> {
         Ok(written)
     }
 
-    /// Where the score says it all, one look-up does what is asked, as `ZADD` does it. Whether it was done.
-    fn write_score(&mut self, write: &Write, values: &[Value], member: &S::Name, written: &mut Written) -> bool {
-        if write.scores == Scores::Add {
-            return false;
+    /// Where the score says it all, one low-level write does what is asked, as `ZADD` does it.
+    fn commit_score(&mut self, write: &Write, pairs: &[(Tuple, S::Name)], score: f64) -> Written {
+        let mut written = Written::default();
+        for (_, member) in pairs {
+            match self.store.put(member, score, self.only(write)) {
+                Put::Added => written.added += 1,
+                Put::Changed => written.changed += 1,
+                Put::Nothing => {}
+            }
         }
-        let Some(score) = self.schema.layout.lone_score(values) else { return false };
-        match self.store.put(member, score, self.only(write)) {
-            Put::Added => written.added = 1,
-            Put::Changed => written.changed = 1,
-            Put::Nothing => {}
-        }
-        true
+        written
     }
 
     fn only(&self, write: &Write) -> Only {

@@ -1,8 +1,11 @@
 //! `RANK.ADD` and `RANK.MULTISET`.
 
 use super::args::{count, key, once, one_of, pairs, unix_time, value_of};
-use super::{forget_left, open_hash, open_owned_hash, open_to_write, ServerBoard};
-use crate::board::{parse_object, Board, Only, Pairs, Rules, Schema, Scores, Standing, Start, Update, Write, Written};
+use super::periods::{commit_all, Done, Feed};
+use super::{forget_left, open_hash, open_owned_hash, open_to_write, owns_hash, ServerBoard};
+use crate::board::{
+    parse_object, parse_unit, Board, Only, Pairs, PeriodUnit, Rules, Schema, Scores, Standing, Start, Update, Write, Written,
+};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
@@ -11,7 +14,7 @@ use crate::number::{parse_extended, parse_finite};
 use crate::server::{Access, Args, Call, Hash, Reply, Text, ZSet};
 use crate::stats;
 
-const SYNTAX: &str = "key condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] [WITHRANK] [AT time:ms] [DATA json] \
+const SYNTAX: &str = "key condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] [WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
     entry:{score ... member} ...";
 const COST: &str = "O(log(N)) for each member.";
 
@@ -25,13 +28,24 @@ command! { MULTISET = multiset;
     "Like RANK.ADD. Creates a board with as many INT fields as there are scores.", COST).fast()
 }
 
+/// The board that `WITHRANK` answers about: a period, or the board itself.
+type RanksOf = Option<PeriodUnit>;
+
+/// What follows `WITHRANK`.
+pub fn ranks_of(args: &mut Args) -> Result<RanksOf> {
+    if !args.next_if("PERIOD") {
+        return Ok(None);
+    }
+    parse_unit(value_of(args, "PERIOD")?.bytes(), "PERIOD").map(Some)
+}
+
 #[derive(Default)]
 struct Options<'a> {
     only: Only,
     update: Option<Update>,
     keep: Option<u64>,
     count_changed: bool,
-    with_rank: bool,
+    with_rank: Option<RanksOf>,
     at: Option<i64>,
     json: Option<&'a [u8]>,
 }
@@ -49,7 +63,7 @@ impl<'a> Options<'a> {
 
     fn parse_words(args: &mut Args<'a>) -> Result<Options<'a>> {
         let mut options = Options::default();
-        let (mut only, mut update, mut changed, mut with_rank) = (None, None, None, None);
+        let (mut only, mut update, mut changed) = (None, None, None);
         while begins_with_word(args) {
             if args.next_if("NX") {
                 one_of(&mut only, Only::New, "NX")?;
@@ -64,7 +78,7 @@ impl<'a> Options<'a> {
             } else if args.next_if("CH") {
                 once(&mut changed, (), "CH")?;
             } else if args.next_if("WITHRANK") {
-                once(&mut with_rank, (), "WITHRANK")?;
+                once(&mut options.with_rank, ranks_of(args)?, "WITHRANK")?;
             } else if args.next_if("AT") {
                 once(&mut options.at, unix_time(args)?, "AT")?;
             } else if args.next_if("DATA") {
@@ -79,7 +93,7 @@ impl<'a> Options<'a> {
         if options.only == Only::New && options.update == Some(Update::Best) {
             return Err(Error::OptionsConflict("NX", "BEST"));
         }
-        (options.count_changed, options.with_rank) = (changed.is_some(), with_rank.is_some());
+        options.count_changed = changed.is_some();
         Ok(options)
     }
 
@@ -89,13 +103,16 @@ impl<'a> Options<'a> {
             (Some(keep), Some(_)) => return Err(Error::KeepTwice(keep)),
             (keep, option) => option.or(keep),
         };
+        if let Some(Some(unit)) = self.with_rank {
+            schema.rules.periods.of(unit)?;
+        }
         Ok(Write {
             scores: Scores::Set,
             only: self.only,
             update: self.update.unwrap_or(schema.rules.update),
             keep,
             now: clock(call, schema, self.at)?,
-            ranks: self.with_rank,
+            ranks: self.with_rank == Some(None),
         })
     }
 }
@@ -195,7 +212,7 @@ fn write_pairs<'c>(
     pairs: &Pairs<Text<'c>>,
 ) -> Result<()> {
     let write = options.write(call, board.schema())?;
-    if options.with_rank {
+    if options.with_rank.is_some() {
         check_rows(pairs.len() as u64)?;
     }
     let record = match (options.json, pairs.as_slice()) {
@@ -208,30 +225,46 @@ fn write_pairs<'c>(
         Some(keep) if board.members()? + pairs.len() as u64 > keep => open_owned_hash(call, board)?,
         _ => None,
     };
-    let written = board.write(&write, pairs)?;
+    let fed = if board.schema().rules.periods.is_empty() {
+        Vec::new()
+    } else {
+        let (update, keep, at) = (options.update, options.keep, options.at);
+        Feed { write, update, keep, at, ranks: options.with_rank.flatten() }.prepare(call, board, pairs)?
+    };
+    let plan = board.prepare(&write, pairs)?;
+    let written = board.commit(&write, pairs, plan)?;
     count_written(&written);
+    let periods = commit_all(fed, pairs)?;
     if let Some((hash, member, json)) = record {
-        write_record(board, hash, member, json)?;
+        write_record(board, &periods, hash, member, json);
     }
     forget_left(board, owned);
     let reply = call.reply();
-    if !options.with_rank {
+    let Some(ranks_of) = options.with_rank else {
         reply.count(written.added + if options.count_changed { written.changed } else { 0 });
         return Ok(());
-    }
+    };
+    let standings = standings_of(ranks_of, &written, &periods);
     reply.array(pairs.len() as u64);
-    for ((_, member), standing) in pairs.iter().zip(&written.standings) {
-        reply_standing(board, member, standing, &reply);
+    for (i, (_, member)) in pairs.iter().enumerate() {
+        reply_standing(board, member, standings.get(i), &reply);
     }
     Ok(())
 }
 
-/// Only of a member that is on the board now.
-fn write_record<'c>(board: &ServerBoard<'c>, mut hash: Hash<'c>, member: &Text<'c>, json: &[u8]) -> Result<()> {
-    if board.find(member)?.is_some() {
+/// Only of a member that is on the board, or on a period of it, now. A hash that the board owns is for the board's own
+/// members.
+fn write_record<'c>(board: &ServerBoard<'c>, periods: &[Done<'c>], mut hash: Hash<'c>, member: &Text<'c>, json: &[u8]) {
+    let shares = !owns_hash(board.schema(), board.store.name());
+    if board.has(member) || shares && periods.iter().any(|period| period.board.has(member)) {
         hash.set(member.bytes(), json);
     }
-    Ok(())
+}
+
+/// Where the members stand on the board that ranks were asked of; nowhere if it is a period that was not written to.
+pub fn standings_of<'w>(ranks_of: RanksOf, written: &'w Written, periods: &'w [Done]) -> &'w [Standing] {
+    let Some(unit) = ranks_of else { return &written.standings };
+    periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.written.standings)
 }
 
 /// For `INFO`.
@@ -243,13 +276,14 @@ pub fn count_written(written: &Written) {
 }
 
 /// `[rank, previous rank, member, score...]`
-pub fn reply_standing(board: &ServerBoard, member: &Text, standing: &Standing, reply: &Reply) {
+pub fn reply_standing(board: &ServerBoard, member: &Text, standing: Option<&Standing>, reply: &Reply) {
     let fields = board.schema().fields().len();
+    let after = standing.and_then(|standing| standing.after.as_ref());
     reply.array(3 + fields as u64);
-    reply.count_or_null(standing.after.as_ref().map(|(rank, _)| *rank));
-    reply.count_or_null(standing.before);
+    reply.count_or_null(after.map(|(rank, _)| *rank));
+    reply.count_or_null(standing.and_then(|standing| standing.before));
     reply.bulk(member.bytes());
-    match &standing.after {
+    match after {
         Some((_, values)) => values.iter().for_each(|value| reply.value(*value)),
         None => (0..fields).for_each(|_| reply.null()),
     }

@@ -3,7 +3,8 @@
 use super::args::{key, nothing_more, required, value_of};
 use super::create::tell_keys;
 use super::{open_hash, open_to_read, open_to_write, owns_hash};
-use crate::board::{client_data, Rules};
+use crate::board::{client_data, Period, Rules};
+use crate::calendar::Cycle;
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result, Shown};
@@ -41,7 +42,7 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
     };
-    reply.map(9);
+    reply.map(10);
     reply.bulk(b"members");
     reply.count(members);
     reply.bulk(b"fields");
@@ -61,9 +62,32 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     reply.count_or_null(schema.layout.bits().map(u64::from));
     reply.bulk(b"data");
     bulk_or_null(&reply, schema.rules.data.as_ref().map(|data| data.hash.as_slice()));
+    reply.bulk(b"periods");
+    reply.array(schema.rules.periods.iter().len() as u64);
+    schema.rules.periods.iter().for_each(|period| show_period(period, &reply));
     reply.bulk(b"schema");
     bulk_or_null(&reply, board.marker().map(|marker| marker.text()));
     Ok(())
+}
+
+fn show_period(period: &Period, reply: &Reply) {
+    let (offset, every) = match period.cycle {
+        Cycle::Calendar(_, offset) => (Some(offset.to_string()), None),
+        Cycle::Every { length_ms, from_ms } => (None, Some((length_ms.unsigned_abs(), from_ms.unsigned_abs()))),
+    };
+    reply.map(6);
+    reply.bulk(b"unit");
+    reply.bulk(period.unit().name().as_bytes());
+    reply.bulk(b"prefix");
+    reply.bulk(&period.prefix);
+    reply.bulk(b"past");
+    reply.count(u64::from(period.past));
+    reply.bulk(b"offset");
+    bulk_or_null(reply, offset.as_ref().map(String::as_bytes));
+    reply.bulk(b"every");
+    reply.count_or_null(every.map(|(length_ms, _)| length_ms));
+    reply.bulk(b"from");
+    reply.count_or_null(every.map(|(_, from_ms)| from_ms));
 }
 
 fn bulk_or_null(reply: &Reply, bytes: Option<&[u8]>) {
@@ -107,6 +131,9 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut board = open_to_write(call, key.clone())?;
     if !board.store.exists() {
         return Err(Error::NoSuchKey);
+    }
+    if !board.schema().rules.periods.is_empty() {
+        return Err(Error::HasPeriods);
     }
     match (owns_hash(board.schema(), board.store.name()), &hash_archive) {
         (true, None) => return Err(Error::OwnedHash),

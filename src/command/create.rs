@@ -1,8 +1,11 @@
 //! `RANK.CREATE` and `RANK.ALTER`.
 
 use super::args::{count, key, once, one_of, value_of};
+use super::periods::check_prefixes;
 use super::{forget_left, open_to_read, open_to_write, ServerBoard};
-use crate::board::{client_data, parse_update, Alteration, Board, Rules, Store};
+use crate::board::{
+    client_data, client_period, parse_offset, parse_unit, parse_update, Alteration, Board, Period, PeriodUnit, Rules, Store,
+};
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result, Shown};
@@ -13,16 +16,18 @@ command! { CREATE = create;
     fields:[order:{ASC|DESC}|{FIELD name direction:[ascending:ASC|descending:DESC] \
     type:[FLOAT|INT|BITS bits:n|DIGITS digits:n|RANGE lo hi]} ...] \
     [TIES ties:{SHARED|timed:{rule:{FIRST|LAST|JOINED} unit:[MS|S]}}] [KEEP keep:n] [UPDATE update:{SET|BEST}] \
-    [LIKE other] [DATA hash [OWNED]] [ADOPT]",
-    "Gives a board its schema: fields, ties, bound, update rule and hash of attributes.",
+    [LIKE other] [DATA hash [OWNED]] \
+    [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration FROM from:ms} prefix [PAST past:n]] ... [OFFSET utcoffset] [ADOPT]",
+    "Gives a board its schema: fields, ties, bound, update rule, hash of attributes and periods.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
 }
 
 command! { ALTER = alter;
-    Doc::write("rank.alter", "key bound:[KEEP keep:n|NOKEEP] [UPDATE update:{SET|BEST}] attributes:[DATA hash [OWNED]|NODATA]",
-    "Changes a board's bound, update rule or hash of attributes.",
+    Doc::write("rank.alter", "key bound:[KEEP keep:n|NOKEEP] [UPDATE update:{SET|BEST}] attributes:[DATA hash [OWNED]|NODATA] \
+    periods:[PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration FROM from:ms} prefix [PAST past:n]|NOPERIOD noperiod:unit] ... [OFFSET utcoffset]",
+    "Changes a board's bound, update rule, hash of attributes or periods.",
     "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
 }
@@ -51,6 +56,7 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
     } else {
         Rules::parse_create(key.bytes(), &args.map(Arg::bytes).collect::<Vec<_>>())?
     };
+    check_prefixes(call, &key, &rules.periods)?;
     let store = ZSet::open(call, key.clone(), Access::Write)?;
     let mut board = if adopt { Board::open_to_adopt(store)? } else { Board::open(store)? };
     if let Some(data) = rules.data.as_ref().filter(|data| data.owner.is_some()) {
@@ -81,7 +87,7 @@ fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rule
     names.iter().map(|name| Hash::open(call, &key, name, Access::Write)).collect()
 }
 
-/// The rules of the board that is named behind `LIKE`, which keeps its hash for itself.
+/// The rules that another board may take over from the one that is named behind `LIKE`.
 fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
     let other: Text = value_of(&mut args, "LIKE")?.text();
     if let Some(more) = args.next() {
@@ -94,11 +100,7 @@ fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
     if board.marker().is_none() {
         return Err(Error::NoSchema);
     }
-    let mut rules = board.schema().rules.clone();
-    if let Some(data) = &mut rules.data {
-        data.owner = None;
-    }
-    Ok(rules)
+    Ok(board.schema().rules.for_others())
 }
 
 fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -108,7 +110,8 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let mut args = call.args();
     let key = key(&mut args)?;
-    let (mut keep, mut update, mut data) = (None, None, None);
+    let (mut keep, mut update, mut data, mut offset) = (None, None, None, None);
+    let mut periods = Vec::new();
     if args.len() == 0 {
         return Err(Error::Arity);
     }
@@ -126,6 +129,17 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
                 one_of(&mut data, Some(client_data(hash, owned, key.bytes())?), "DATA")?;
             }
             b"NODATA" => one_of(&mut data, None, "NODATA")?,
+            b"PERIOD" => {
+                let words: Vec<&[u8]> = args.clone().map(Arg::bytes).collect();
+                let (period, length) = client_period(&words, key.bytes())?;
+                args.take_first(length);
+                change_period(&mut periods, period.unit(), Some(period))?;
+            }
+            b"NOPERIOD" => {
+                let unit = parse_unit(value_of(&mut args, "NOPERIOD")?.bytes(), "NOPERIOD")?;
+                change_period(&mut periods, unit, None)?;
+            }
+            b"OFFSET" => once(&mut offset, parse_offset(value_of(&mut args, "OFFSET")?.bytes())?, "OFFSET")?,
             _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
         }
     }
@@ -133,11 +147,24 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     if !board.store.exists() {
         return Err(Error::NoSuchKey);
     }
-    let alteration = Alteration { keep: keep.map(|(keep, _)| keep), update, data: data.map(|(data, _)| data) };
-    let rules = alteration.apply(&board.schema().rules);
+    let (keep, data) = (keep.map(|(keep, _)| keep), data.map(|(data, _)| data));
+    let rules = Alteration { keep, update, data, periods, offset }.apply(&board.schema().rules)?;
+    check_prefixes(call, board.store.name(), &rules.periods)?;
     let owned = open_hashes_to_trim(call, &mut board, &rules)?;
     board.alter(rules)?;
     forget_left(&mut board, owned);
     call.reply().ok();
+    Ok(())
+}
+
+fn change_period(
+    changes: &mut Vec<(PeriodUnit, Option<Period>)>,
+    unit: PeriodUnit,
+    period: Option<Period>,
+) -> Result<()> {
+    if changes.iter().any(|(other, _)| *other == unit) {
+        return Err(Error::PeriodTwice(unit.name()));
+    }
+    changes.push((unit, period));
     Ok(())
 }

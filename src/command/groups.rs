@@ -12,7 +12,7 @@ use crate::server::{Arg, Call, Reply, Text};
 
 macro_rules! group_options {
     () => {
-        "[LIMIT offset count] kind:[COMPETITION|DENSE|ORDINAL] [WITHDATA] order:[ASC|DESC] [JSON]"
+        "[LIMIT offset count] kind:[COMPETITION|DENSE|ORDINAL] [WITHDATA] [PERIOD unit which:[index|id]] order:[ASC|DESC] [JSON]"
     };
 }
 

@@ -1,7 +1,8 @@
 //! `RANK.INCR`.
 
-use super::add::{begins_with_word, clock, count_written, lone_pair, reply_standing};
+use super::add::{begins_with_word, clock, count_written, lone_pair, ranks_of, reply_standing, standings_of};
 use super::args::{key, once, required, unix_time, wrong_count};
+use super::periods::{commit_all, Feed};
 use super::{forget_left, open_owned_hash};
 use crate::board::{Board, Only, Scores, Start, Update, Write};
 use crate::command;
@@ -10,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Call, ZSet};
 
 command! { INCR = incr;
-    Doc::write("rank.incr", "key [WITHRANK] [AT time:ms] delta ... member",
+    Doc::write("rank.incr", "key [WITHRANK [PERIOD period:unit]] [AT time:ms] delta ... member",
     "Adds to each score of a member. Returns the new scores, or a row with old and new rank.", "O(log(N))").fast()
 }
 
@@ -21,7 +22,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let (mut with_rank, mut at) = (None, None);
     while lone.is_none() && begins_with_word(&args) {
         if args.next_if("WITHRANK") {
-            once(&mut with_rank, (), "WITHRANK")?;
+            once(&mut with_rank, ranks_of(&mut args)?, "WITHRANK")?;
         } else if args.next_if("AT") {
             once(&mut at, unix_time(&mut args)?, "AT")?;
         } else {
@@ -42,6 +43,9 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     if args.len() != fields + 1 {
         return Err(wrong_count(args, |got| Error::DeltaCount { fields, got }));
     }
+    if let Some(Some(unit)) = with_rank {
+        schema.rules.periods.of(unit)?;
+    }
     let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
     let member = required(&mut args)?.text();
     let write = Write {
@@ -50,7 +54,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
         update: Update::Set,
         keep: schema.rules.keep,
         now: clock(call, schema, at)?,
-        ranks: with_rank.is_some(),
+        ranks: with_rank == Some(None),
     };
     let owned = match write.keep {
         // Somebody may have to leave.
@@ -58,17 +62,26 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
         _ => None,
     };
     let pair = [(deltas, member)];
-    let written = board.write(&write, &pair)?;
+    let fed = if board.schema().rules.periods.is_empty() {
+        Vec::new()
+    } else {
+        Feed { write, update: Some(Update::Set), keep: None, at, ranks: with_rank.flatten() }
+            .prepare(call, &board, &pair)?
+    };
+    let plan = board.prepare(&write, &pair)?;
+    let written = board.commit(&write, &pair, plan)?;
     count_written(&written);
+    let periods = commit_all(fed, &pair)?;
     forget_left(&mut board, owned);
     let reply = call.reply();
-    let ([(_, member)], Some(sum)) = (&pair, &written.sum) else {
-        reply.null();
-        return Ok(());
-    };
-    match written.standings.first() {
-        Some(standing) => reply_standing(&board, member, standing, &reply),
-        None => reply.scores(sum),
+    let [(_, member)] = &pair;
+    match (with_rank, &written.sum) {
+        (None, Some(sum)) => reply.scores(sum),
+        (None, None) => reply.null(),
+        (Some(ranks_of), _) => match standings_of(ranks_of, &written, &periods).first() {
+            Some(standing) if standing.after.is_some() => reply_standing(&board, member, Some(standing), &reply),
+            _ => reply.null(),
+        },
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
-use super::args::{count, key, nothing_more, required};
-use super::options::{row_options, ReadOptions, Takes, RANK_COST};
+use super::args::{count, key, required};
+use super::options::{open_board_or_period, period_option, row_options, ReadOptions, Takes, RANK_COST};
 use super::rows::JsonList;
-use super::{open_to_read, ServerBoard};
+use super::ServerBoard;
 use crate::board::{Found, Kind, Row};
 use crate::command;
 use crate::config::check_rows;
@@ -17,12 +17,13 @@ command! { GET = get;
 }
 
 command! { SCORE = score;
-    Doc::read("rank.score", "key member", "Returns the scores of a member.",
+    Doc::read("rank.score", concat!("key member", period_option!()), "Returns the scores of a member.",
     "O(1), or O(log(N)) on spilled boards.").fast()
 }
 
 command! { PERCENTILE = percentile;
-    Doc::read("rank.percentile", "key member", "Returns the percentage of members that are worse than a member.",
+    Doc::read("rank.percentile", concat!("key member", period_option!()),
+    "Returns the percentage of members that are worse than a member.",
     "O(log(N))").fast()
 }
 
@@ -47,13 +48,12 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// A board and one of its members, for a read that takes nothing else; `None` for a stranger.
+/// A board and one of its members, for a read that takes no option but a period; `None` for a stranger.
 fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, Found<Text<'c>>)>> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
-    nothing_more(&args)?;
-    let board = open_to_read(call, key)?;
+    let board = open_board_or_period(call, key, args)?;
     let found = board.find(&member)?;
     Ok(found.map(|found| (board, found)))
 }

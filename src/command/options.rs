@@ -1,6 +1,7 @@
 //! The options of every read.
 
-use super::args::{count, integer, once, one_of, unix_time, value_of};
+use super::args::{count, integer, nothing_more, once, one_of, unix_time, value_of};
+use super::periods::Choice;
 use super::rows::{Data, Shown};
 use super::{open_hash, open_to_read, ServerBoard};
 use crate::board::{Board, Kind, Order, Point, Store, Tuple};
@@ -11,10 +12,22 @@ use crate::server::{Access, Arg, Args, Call, Hash, Text};
 /// The syntax of what every read of rows takes.
 macro_rules! row_options {
     () => {
+        "kind:[COMPETITION|DENSE|ORDINAL] [WITHTIME] [WITHDATA] [PERIOD unit which:[index|id]] order:[ASC|DESC] [JSON]"
+    };
+    // Of the board alone.
+    (board) => {
         "kind:[COMPETITION|DENSE|ORDINAL] [WITHTIME] [WITHDATA] order:[ASC|DESC] [JSON]"
     };
 }
 pub(super) use row_options;
+
+/// The syntax of what a period is chosen by.
+macro_rules! period_option {
+    () => {
+        " [PERIOD unit which:[index|id]]"
+    };
+}
+pub(super) use period_option;
 
 pub(super) const RANK_COST: &str = "O(log(N)); with DENSE O(D*log(N)) for D better scores.";
 pub(super) const ROWS_COST: &str = "O(log(N)+M) with M rows returned; with DENSE O(D*log(N)) more for D better scores.";
@@ -31,17 +44,27 @@ pub struct Takes {
     /// `AT` and `MEMBER`.
     pub point: bool,
     pub worst: bool,
+    /// `PERIOD`.
+    pub period: bool,
 }
 
 impl Takes {
-    const NONE: Takes = Takes { members: false, time: false, limit: false, fill: false, point: false, worst: false };
-    pub const ROWS: Takes = Takes { members: true, time: true, ..Takes::NONE };
+    const NONE: Takes = Takes {
+        members: false,
+        time: false,
+        limit: false,
+        fill: false,
+        point: false,
+        worst: false,
+        period: false,
+    };
+    pub const ROWS: Takes = Takes { members: true, time: true, period: true, ..Takes::NONE };
     pub const ROWS_LIMIT: Takes = Takes { limit: true, ..Takes::ROWS };
     pub const ROWS_FILL: Takes = Takes { fill: true, ..Takes::ROWS };
     pub const ROWS_POINT: Takes = Takes { point: true, ..Takes::ROWS };
-    pub const ROWS_WORST: Takes = Takes { worst: true, ..Takes::ROWS };
-    pub const GROUPS: Takes = Takes { members: true, limit: true, ..Takes::NONE };
-    pub const POINT: Takes = Takes { point: true, ..Takes::NONE };
+    pub const ROWS_WORST: Takes = Takes { worst: true, period: false, ..Takes::ROWS };
+    pub const GROUPS: Takes = Takes { members: true, limit: true, period: true, ..Takes::NONE };
+    pub const POINT: Takes = Takes { point: true, period: true, ..Takes::NONE };
 }
 
 /// `LIMIT`, everything unless a client says otherwise.
@@ -61,6 +84,7 @@ impl Default for Limit {
 pub struct ReadOptions<'a> {
     kind: Option<Kind>,
     order: Option<Order>,
+    period: Option<Choice>,
     pub json: bool,
     pub data: bool,
     pub time: bool,
@@ -76,7 +100,7 @@ impl<'a> ReadOptions<'a> {
     pub fn parse(mut args: Args<'a>, takes: Takes) -> Result<ReadOptions<'a>> {
         let (mut kind, mut order) = (None, None);
         let (mut json, mut data, mut time, mut fill, mut worst) = (None, None, None, None, None);
-        let (mut limit, mut at, mut member) = (None, None, None);
+        let (mut limit, mut at, mut member, mut period) = (None, None, None, None);
         while let Some(arg) = args.next() {
             match arg.bytes().to_ascii_uppercase().as_slice() {
                 b"COMPETITION" => one_of(&mut kind, Kind::Competition, "COMPETITION")?,
@@ -87,6 +111,7 @@ impl<'a> ReadOptions<'a> {
                 b"JSON" if takes.members => once(&mut json, (), "JSON")?,
                 b"WITHDATA" if takes.members => once(&mut data, (), "WITHDATA")?,
                 b"WITHTIME" if takes.time => once(&mut time, (), "WITHTIME")?,
+                b"PERIOD" if takes.period => once(&mut period, Choice::parse(&mut args)?, "PERIOD")?,
                 b"FILL" if takes.fill => once(&mut fill, (), "FILL")?,
                 b"WORST" if takes.worst => once(&mut worst, (), "WORST")?,
                 b"AT" if takes.point => once(&mut at, unix_time(&mut args)?, "AT")?,
@@ -104,6 +129,7 @@ impl<'a> ReadOptions<'a> {
         Ok(ReadOptions {
             kind: kind.map(|(kind, _)| kind),
             order: order.map(|(order, _)| order),
+            period,
             json: json.is_some(),
             data: data.is_some(),
             time: time.is_some(),
@@ -119,7 +145,7 @@ impl<'a> ReadOptions<'a> {
     pub fn open<'c>(&self, call: &'c Call<'c>, key: Text<'c>) -> Result<(ServerBoard<'c>, Option<Hash<'c>>)> {
         let mut board = open_to_read(call, key)?;
         let hash = self.look_at(call, &mut board)?;
-        Ok((board, hash))
+        Ok((self.of_period(call, board)?, hash))
     }
 
     /// The same for a board that is open.
@@ -131,6 +157,14 @@ impl<'a> ReadOptions<'a> {
             open_hash(call, board, Access::Read).map(Some)
         } else {
             Ok(None)
+        }
+    }
+
+    /// The board of the period that the options name, or the board itself. Of a missing board all periods are empty.
+    pub fn of_period<'c>(&self, call: &'c Call<'c>, board: ServerBoard<'c>) -> Result<ServerBoard<'c>> {
+        match &self.period {
+            Some(choice) if board.store.exists() => choice.open(call, &board),
+            _ => Ok(board),
         }
     }
 
@@ -165,4 +199,15 @@ pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args
         return Err(Error::Scores { fields, got: numbers.max(args.len().min(fields)) });
     }
     Ok(args.take_first(fields))
+}
+
+/// A board to be read, or the board of the period that is all that the arguments may name.
+pub fn open_board_or_period<'c>(call: &'c Call<'c>, key: Text<'c>, mut args: Args<'c>) -> Result<ServerBoard<'c>> {
+    let choice = if args.next_if("PERIOD") { Some(Choice::parse(&mut args)?) } else { None };
+    nothing_more(&args)?;
+    let board = open_to_read(call, key)?;
+    match choice {
+        Some(choice) if board.store.exists() => choice.open(call, &board),
+        _ => Ok(board),
+    }
 }

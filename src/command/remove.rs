@@ -3,6 +3,7 @@
 use super::add::begins_with_word;
 use super::args::{count, key, required};
 use super::options::{row_options, ReadOptions, Takes};
+use super::periods::{in_period, open_kept};
 use super::rows::{Data, Shown};
 use super::{forget_left, open_owned_hash, open_to_write};
 use crate::board::Row;
@@ -23,7 +24,7 @@ command! { TRIM = trim;
 }
 
 command! { POP = pop;
-    Doc::remove("rank.pop", concat!("key [n] [WORST] ", row_options!()),
+    Doc::remove("rank.pop", concat!("key [n] [WORST] ", row_options!(board)),
     "Removes the best n members, or the worst, and returns their rows.",
     "O(M*log(N)) with M members removed; with DENSE O(D*log(N)) more for D better scores.")
     .keys(&[KeySpec::at(1, KeyUse::Pop)]).since("0.2.0")
@@ -38,7 +39,18 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut board = open_to_write(call, key)?;
     let owned = open_owned_hash(call, &mut board)?;
     let members: Vec<Text> = args.map(Arg::text).collect();
+    let mut periods = Vec::new();
+    if !board.schema().rules.periods.is_empty() {
+        for period in open_kept(call, &board)? {
+            let leaving = period.prepare_removal(&members);
+            let leaving = leaving.map_err(|error| in_period(period.store.name().bytes(), error))?;
+            periods.push((period, leaving));
+        }
+    }
     let removed = board.remove(&members)?;
+    for (mut period, leaving) in periods {
+        period.commit_removal(leaving);
+    }
     forget_left(&mut board, owned);
     call.reply().count(removed);
     Ok(())

@@ -1,37 +1,39 @@
 //! `RANK.COUNT`, `RANK.FORSCORE` and `RANK.SCOREAT`: reads about scores, whoever has them.
 
-use super::args::{bound, key, nothing_more, percentile, required};
+use super::args::{bound, key, percentile, required};
 use super::open_to_read;
-use super::options::{point_scores, ReadOptions, Takes, RANK_COST};
+use super::options::{open_board_or_period, period_option, point_scores, ReadOptions, Takes, RANK_COST};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::server::{Arg, Call};
 
 command! { COUNT = count;
-    Doc::read("rank.count", "key range:[min max]", "Counts the members, or those whose first field is within bounds.",
+    Doc::read("rank.count", concat!("key range:[min max]", period_option!()),
+    "Counts the members, or those whose first field is within bounds.",
     "O(1), or O(log(N)) with bounds or on spilled boards.").fast()
 }
 
 command! { FORSCORE = forscore;
-    Doc::read("rank.forscore", "key score ... kind:[COMPETITION|DENSE|ORDINAL] [AT time:ms] [MEMBER name]",
+    Doc::read("rank.forscore", concat!("key score ... kind:[COMPETITION|DENSE|ORDINAL] [AT time:ms] [MEMBER name]", period_option!()),
     "Returns the rank that a newcomer with these scores would get.", RANK_COST).fast()
 }
 
 command! { SCOREAT = scoreat;
-    Doc::read("rank.scoreat", "key percentile", "Returns the score at a percentile of the board.", "O(log(N))")
+    Doc::read("rank.scoreat", concat!("key percentile", period_option!()),
+    "Returns the score at a percentile of the board.", "O(log(N))")
     .fast()
 }
 
 fn count<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let bounds = match args.len() {
-        0 => None,
+    let bounds = match args.peek() {
+        None => None,
+        Some(word) if word.is("PERIOD") => None,
         _ => Some((bound(required(&mut args)?, "min")?, bound(required(&mut args)?, "max")?)),
     };
-    nothing_more(&args)?;
-    let board = open_to_read(call, key)?;
+    let board = open_board_or_period(call, key, args)?;
     let members = match bounds {
         None => board.members()?,
         Some((min, max)) => {
@@ -50,7 +52,9 @@ fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let scores = point_scores(&mut args, &board)?;
     let options = ReadOptions::parse(args, Takes::POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
-    let rank = if board.store.exists() { board.rank_at_point(&point, options.kind(&board))? } else { 1 };
+    let kind = options.kind(&board);
+    let board = options.of_period(call, board)?;
+    let rank = if board.store.exists() { board.rank_at_point(&point, kind)? } else { 1 };
     call.reply().count(rank);
     Ok(())
 }
@@ -59,8 +63,7 @@ fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let percentile = percentile(required(&mut args)?)?;
-    nothing_more(&args)?;
-    let board = open_to_read(call, key)?;
+    let board = open_board_or_period(call, key, args)?;
     if board.schema().fields().len() != 1 {
         return Err(Error::OneFieldOnly);
     }

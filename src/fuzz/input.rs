@@ -1,7 +1,7 @@
 //! Bytes of a fuzzer as values. What is missing at the end reads as zero, so that any bytes are an input.
 
 use crate::board::tests::{Data, Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit, Tuple};
-use crate::board::{Order, Update, Value};
+use crate::board::{Order, Periods, Update, Value};
 
 pub struct Input<'a> {
     rest: &'a [u8],
@@ -88,6 +88,7 @@ impl<'a> Input<'a> {
             keep: self.bool().then(|| 1 + u64::from(self.byte())),
             data: (self.byte() == 1).then(|| Data { hash: self.bytes().to_vec(), owner: None }),
             update: self.pick(&[Update::Set, Update::Best]),
+            periods: Periods::default(),
         }
     }
 

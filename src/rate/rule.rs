@@ -58,7 +58,8 @@ pub(super) fn parse_number(what: &'static str, text: &[u8], range: RangeInclusiv
     integer_within(text, range).ok_or_else(|| Error::TakesBetween { what, least, most, got: Shown::new(text) })
 }
 
-fn window_millis(text: &[u8]) -> Option<u64> {
+/// A length of time, 1 ms to 366 days, as a client writes it.
+pub fn window_millis(text: &[u8]) -> Option<u64> {
     let (number, millis) =
         MILLIS_OF_UNIT.iter().find_map(|(unit, millis)| Some((text.strip_suffix(*unit)?, *millis)))?;
     Some(integer_within(number, 1..=MAX_WINDOW_MS / millis)?.saturating_mul(millis))

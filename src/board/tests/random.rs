@@ -50,6 +50,7 @@ pub(super) fn rules() -> impl Strategy<Value = Rules> {
         keep: None,
         update: Update::Set,
         data: None,
+        periods: Periods::default(),
     })
 }
 

@@ -77,7 +77,7 @@ pub unsafe fn run(handler: Handler, ctx: *mut RedisModuleCtx, argv: *mut *mut Re
 #[cold]
 fn fail<'c>(call: &'c Call<'c>, error: &Error) -> c_int {
     stats::ERRORS.add(1);
-    stats::DAMAGED.add(u64::from(matches!(error, Error::Damaged(_))));
+    stats::DAMAGED.add(u64::from(error.is_damage()));
     let reply = call.reply();
     match error {
         Error::Arity => reply.wrong_arity(),

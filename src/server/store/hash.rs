@@ -6,10 +6,10 @@ use std::ptr;
 use redis_module::raw::{self, RedisModuleString};
 
 use super::effects::Change;
-use crate::error::{Error, Result, Shown};
+use super::named::{check_absent, check_named};
+use crate::error::{Error, NamedKey, Result, Shown};
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Call;
-use crate::slot::slot_of;
 
 /// A hash that a board's schema names, and the command line does not.
 pub struct Hash<'c> {
@@ -21,24 +21,18 @@ pub struct Hash<'c> {
 }
 
 impl<'c> Hash<'c> {
-    /// Opens the hash of a board. A schema is an element that anybody who may `ZADD` can forge, so the slot and the
-    /// caller's own permission come first.
+    /// Opens the hash of a board.
     pub fn open(call: &'c Call<'c>, board: &Text<'c>, name: &[u8], access: Access) -> Result<Hash<'c>> {
-        let (ctx, name) = (call.ctx, Text::new(name));
-        if ctx.is_cluster() && slot_of(board.bytes()) != slot_of(name.bytes()) {
-            return Err(Error::CrossSlot(Shown::new(name.bytes())));
-        }
-        if !ctx.permits(&name, access) {
-            return Err(Error::NoPermission(Shown::new(name.bytes())));
-        }
-        let key = Key::open(ctx, &name, access);
+        let name = Text::new(name);
+        check_named(call, board, &name, NamedKey::Hash, access)?;
+        let key = Key::open(call.ctx, &name, access);
         let present = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
             KeyType::Empty => false,
             KeyType::Hash => true,
             _ => return Err(Error::HashType(Shown::new(name.bytes()))),
         };
-        if !present && ctx.is_cluster() {
-            ctx.check_not_moving(board, &name)?;
+        if !present {
+            check_absent(call, board, &name)?;
         }
         Ok(Hash { call, name, key, present })
     }
@@ -48,7 +42,7 @@ impl<'c> Hash<'c> {
         if call.ctx.permits(&Text::new(name), Access::Write) {
             return Ok(());
         }
-        Err(Error::NoPermission(Shown::new(name)))
+        Err(Error::NoPermission(NamedKey::Hash, Shown::new(name)))
     }
 
     /// What it holds for a member.

@@ -4,6 +4,7 @@ mod effects;
 mod hash;
 mod limiter;
 mod listeners;
+mod named;
 mod walk;
 mod zset;
 

@@ -7,9 +7,10 @@ use std::os::raw::c_int;
 use redis_module::raw;
 
 use super::effects::Change;
+use super::named::{check_absent, check_named};
 use super::walk::current;
 use crate::board::{Direction, Only, Put, Store};
-use crate::error::{Error, Result};
+use crate::error::{Error, NamedKey, Result};
 use crate::server::api::{climbs_for_ranks, kept, Access, Ctx, Key, KeyType, Text};
 use crate::server::Call;
 
@@ -37,6 +38,34 @@ impl<'c> ZSet<'c> {
         let key = Key::open(call.ctx, &name, access);
         let present = is_sorted_set(key.as_ref())?;
         Ok(ZSet { call, name, key, present, card: Cell::new(None), put_event: c"zadd" })
+    }
+
+    /// Opens the board of a period, whose key is named by the schema of a board alone.
+    pub fn open_period(call: &'c Call<'c>, board: &Text<'c>, name: Text<'c>, access: Access) -> Result<ZSet<'c>> {
+        check_named(call, board, &name, NamedKey::Period, access)?;
+        let period = ZSet::open(call, name, access)?;
+        if !period.exists() {
+            check_absent(call, board, &period.name)?;
+        }
+        Ok(period)
+    }
+
+    /// A sorted set that does not exist.
+    pub fn absent(call: &'c Call<'c>, name: Text<'c>) -> ZSet<'c> {
+        ZSet { call, name, key: None, present: false, card: Cell::new(None), put_event: c"zadd" }
+    }
+
+    /// Lets the sorted set expire.
+    pub fn expire_at(&mut self, at_ms: i64) {
+        if let Some(key) = self.key() {
+            key.expire_at(at_ms);
+            self.call.note(&self.name, Change::Pexpireat(at_ms));
+        }
+    }
+
+    /// When the sorted set expires, in Unix milliseconds.
+    pub fn expiry(&self) -> Option<i64> {
+        self.key().and_then(Key::expiry)
     }
 
     /// Finds out what the key holds now.
@@ -328,9 +357,8 @@ impl<'c> Store for ZSet<'c> {
         self.look()?;
         if let Some(marker) = marker {
             self.put(marker, f64::NEG_INFINITY, Only::Any);
-            if let (Some(key), Some(at_ms)) = (self.key(), expiry) {
-                key.expire_at(at_ms);
-                self.call.note(&self.name, Change::Pexpireat(at_ms));
+            if let Some(at_ms) = expiry {
+                self.expire_at(at_ms);
             }
         }
         Ok(())

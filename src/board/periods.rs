@@ -1,0 +1,264 @@
+//! The periods of a board: which keys a write feeds, and how long each of them is kept. Pure: times in, names and times
+//! out.
+
+use std::fmt;
+
+use super::schema_text::{decode, is_key_word, Encoded, Words};
+use crate::calendar::{Cycle, Offset, Span, Unit};
+use crate::error::{Error, Result, Shown};
+use crate::number::parse_integer;
+use crate::rate::window_millis;
+
+/// How many past periods a board keeps, over all of its units.
+const MAX_PAST: i64 = 1000;
+/// How many past periods are kept unless a client says otherwise.
+const DEFAULT_PAST: u16 = 1;
+/// The latest time that the module takes anywhere.
+const MAX_MS: i64 = (1 << 53) - 1;
+const SECOND_MS: i64 = 1000;
+const MINUTE_MS: i64 = 60 * SECOND_MS;
+/// What the length of an `EVERY` period is written in, longest first.
+const LENGTHS: [(i64, char); 3] = [(24 * 60 * MINUTE_MS, 'd'), (60 * MINUTE_MS, 'h'), (MINUTE_MS, 'm')];
+
+/// What a client calls a period by. Each may be there once.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PeriodUnit {
+    Calendar(Unit),
+    Every,
+}
+
+/// One of a board's periods: a row of boards, of which one at a time is written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Period {
+    /// How time is cut.
+    pub cycle: Cycle,
+    /// What the key of each board begins with.
+    pub prefix: Vec<u8>,
+    /// How many boards are kept besides the current one.
+    pub past: u16,
+}
+
+/// The periods of a board.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Periods {
+    /// By unit, shortest first.
+    list: Vec<Period>,
+    offset: Offset,
+}
+
+impl PeriodUnit {
+    /// What a unit may be, for error messages.
+    pub const TAKES: &'static str = "HOUR, DAY, WEEK, MONTH, YEAR or EVERY";
+
+    /// The unit of this name, in any case.
+    pub fn parse(word: &[u8]) -> Option<PeriodUnit> {
+        if word.eq_ignore_ascii_case(b"EVERY") {
+            return Some(PeriodUnit::Every);
+        }
+        Unit::parse(word).map(PeriodUnit::Calendar)
+    }
+
+    /// In lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            PeriodUnit::Calendar(unit) => unit.name(),
+            PeriodUnit::Every => "every",
+        }
+    }
+}
+
+impl Period {
+    /// What it is called by.
+    pub fn unit(&self) -> PeriodUnit {
+        match self.cycle {
+            Cycle::Calendar(unit, _) => PeriodUnit::Calendar(unit),
+            Cycle::Every { .. } => PeriodUnit::Every,
+        }
+    }
+
+    /// The key of the board of a span.
+    pub fn key(&self, span: Span) -> Vec<u8> {
+        [&self.prefix, self.cycle.id(span).as_bytes()].concat()
+    }
+
+    /// When the board of a span is gone.
+    pub fn expires(&self, span: Span) -> i64 {
+        self.cycle.neighbour(span, i64::from(self.past)).map_or(span.end, |last| last.end)
+    }
+
+    /// The span that a write of a time belongs to, if it has begun and is kept.
+    pub fn fed(&self, at: i64, now: i64) -> Option<Span> {
+        let span = self.cycle.containing(at)?;
+        (span.start <= now && now < self.expires(span)).then_some(span)
+    }
+
+    /// All spans that are kept, newest first.
+    pub fn kept(&self, now: i64) -> impl Iterator<Item = Span> + '_ {
+        let current = self.cycle.containing(now);
+        let before = move |by| current.and_then(|span| self.cycle.neighbour(span, -i64::from(by)));
+        (0..=self.past).map_while(before)
+    }
+}
+
+impl Periods {
+    /// Checks what a client, or a marker, says.
+    pub fn new(mut list: Vec<Period>, offset: Option<Offset>) -> Result<Periods> {
+        if list.is_empty() && offset.is_some() {
+            return Err(Error::OffsetWithoutPeriod);
+        }
+        list.sort_by_key(Period::unit);
+        let twice = list.iter().zip(list.iter().skip(1)).find(|(a, b)| a.unit() == b.unit());
+        if let Some((period, _)) = twice {
+            return Err(Error::PeriodTwice(period.unit().name()));
+        }
+        for (i, period) in list.iter().enumerate() {
+            let clashes = |other: &Period| period.prefix == other.prefix || may_meet(&period.prefix, &other.prefix);
+            if list.iter().take(i).any(clashes) {
+                return Err(Error::PeriodPrefixes(Shown::new(&period.prefix)));
+            }
+        }
+        let past: i64 = list.iter().map(|period| i64::from(period.past)).sum();
+        if past > MAX_PAST {
+            return Err(Error::PastTogether(past));
+        }
+        let offset = offset.unwrap_or_default();
+        for period in &mut list {
+            if let Cycle::Calendar(_, moved) = &mut period.cycle {
+                *moved = offset;
+            }
+        }
+        Ok(Periods { list, offset })
+    }
+
+    /// Whether a write goes to the board alone.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// All of them, the shortest first.
+    pub fn iter(&self) -> std::slice::Iter<'_, Period> {
+        self.list.iter()
+    }
+
+    /// How far their boundaries are moved.
+    pub fn offset(&self) -> Offset {
+        self.offset
+    }
+
+    /// The one of this unit; an error if there is none.
+    pub fn of(&self, unit: PeriodUnit) -> Result<&Period> {
+        self.list.iter().find(|period| period.unit() == unit).ok_or(Error::NoSuchPeriod(unit.name()))
+    }
+
+    /// With some of them changed: for each unit the new one, or none. Only the first periods of a board bring an offset.
+    pub fn altered(
+        &self,
+        changes: Vec<(PeriodUnit, Option<Period>)>,
+        offset: Option<Offset>,
+    ) -> Result<Periods> {
+        if offset.is_some() && !self.is_empty() {
+            return Err(Error::OffsetIsSet);
+        }
+        let is_changed = |period: &&Period| changes.iter().any(|(unit, _)| *unit == period.unit());
+        let mut list: Vec<Period> = self.list.iter().filter(|period| !is_changed(period)).cloned().collect();
+        list.extend(changes.iter().filter_map(|(_, period)| period.clone()));
+        let inherited = (!list.is_empty() && !self.is_empty()).then_some(self.offset);
+        Periods::new(list, offset.or(inherited))
+    }
+}
+
+/// As `RANK.CREATE` takes it, without the offset, which is that of all periods.
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PERIOD {}", self.unit().name().to_ascii_uppercase())?;
+        if let Cycle::Every { length_ms, from_ms } = self.cycle {
+            let whole = LENGTHS.iter().find(|(unit_ms, _)| length_ms % unit_ms == 0);
+            let (unit_ms, letter) = whole.unwrap_or(&(MINUTE_MS, 'm'));
+            write!(f, " {}{letter} FROM {from_ms}", length_ms / unit_ms)?;
+        }
+        write!(f, " {}", Encoded(&self.prefix))?;
+        if self.past != DEFAULT_PAST {
+            write!(f, " PAST {}", self.past)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Periods {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.list.iter().try_for_each(|period| write!(f, " {period}"))?;
+        if self.offset.is_zero() {
+            return Ok(());
+        }
+        write!(f, " OFFSET {}", self.offset)
+    }
+}
+
+/// A unit as a client writes it, behind this word.
+pub fn parse_unit(word: &[u8], what: &'static str) -> Result<PeriodUnit> {
+    PeriodUnit::parse(word).ok_or(Error::Takes { what, takes: PeriodUnit::TAKES, got: Shown::new(word) })
+}
+
+/// The period that a client's words begin with, behind `PERIOD`, and how many words it is. The offset comes later.
+pub fn client_period(words: &[&[u8]], board: &[u8]) -> Result<(Period, usize)> {
+    let mut rest = Words::of_client(words, board);
+    let period = read_period(&mut rest)?;
+    Ok((period, words.len() - rest.len()))
+}
+
+/// What follows `PERIOD`. The offset comes later.
+pub(super) fn read_period(words: &mut Words) -> Result<Period> {
+    let word = words.next().ok_or(Error::OptionWithoutValue("PERIOD"))?;
+    let cycle = match parse_unit(word, "PERIOD")? {
+        PeriodUnit::Calendar(unit) => Cycle::Calendar(unit, Offset::default()),
+        PeriodUnit::Every => read_every(words)?,
+    };
+    let word = words.next().ok_or(Error::OptionWithoutValue("PERIOD"))?;
+    let prefix = match words.board {
+        // As a name it would make the next word a key.
+        Some(_) if is_key_word(word) => None,
+        Some(_) => Some(word.to_vec()),
+        None => decode(word),
+    };
+    let takes = "a prefix other than LIKE and DATA";
+    let prefix = prefix.ok_or(Error::Takes { what: "PERIOD", takes, got: Shown::new(word) })?;
+    let past = if words.next_if("PAST") {
+        words.integer("PAST", "0 to 1000", 0, MAX_PAST)?.unsigned_abs() as u16
+    } else {
+        DEFAULT_PAST
+    };
+    Ok(Period { cycle, prefix, past })
+}
+
+fn read_every(words: &mut Words) -> Result<Cycle> {
+    let word = words.next().ok_or(Error::OptionWithoutValue("EVERY"))?;
+    let length = window_millis(word).and_then(|ms| i64::try_from(ms).ok()).filter(|ms| ms % MINUTE_MS == 0);
+    let takes = "1m to 366d in whole minutes";
+    let length_ms = length.ok_or(Error::Takes { what: "EVERY", takes, got: Shown::new(word) })?;
+    if !words.next_if("FROM") {
+        return Err(Error::OptionWithoutValue("EVERY ... FROM"));
+    }
+    let word = words.next().ok_or(Error::OptionWithoutValue("FROM"))?;
+    let from = parse_integer(word).filter(|ms| (0..=MAX_MS).contains(ms) && ms % SECOND_MS == 0);
+    let takes = "a Unix time in milliseconds, of a whole second";
+    let from_ms = from.ok_or(Error::Takes { what: "FROM", takes, got: Shown::new(word) })?;
+    Ok(Cycle::Every { length_ms, from_ms })
+}
+
+pub(super) fn read_offset(words: &mut Words) -> Result<Offset> {
+    parse_offset(words.next().ok_or(Error::OptionWithoutValue("OFFSET"))?)
+}
+
+/// An offset as a client writes it.
+pub fn parse_offset(word: &[u8]) -> Result<Offset> {
+    let takes = "+hh:mm or -hh:mm, less than a day";
+    Offset::parse(word).ok_or(Error::Takes { what: "OFFSET", takes, got: Shown::new(word) })
+}
+
+/// Whether two prefixes, one of which is longer, could make one key with different ids. An id begins with a year and has
+/// no other run of four digits, so they could only if the rest of the longer prefix is taken for digits of a year.
+fn may_meet(a: &[u8], b: &[u8]) -> bool {
+    let rest = a.strip_prefix(b).or_else(|| b.strip_prefix(a));
+    rest.is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
+}

@@ -1,0 +1,348 @@
+//! The boards of periods: fed by writes, read through the board they belong to, and listed by `RANK.PERIODS`.
+
+use super::add::count_written;
+use super::args::{count, key, once, value_of};
+use super::rows::{json_integer, json_name, JsonList};
+use super::{open_to_read, ServerBoard};
+use crate::board::{
+    parse_unit, Board, Only, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Tuple, Update, Write, Written,
+};
+use crate::calendar::Span;
+use crate::command;
+use crate::config::{check_rows, max_hops};
+use crate::docs::Doc;
+use crate::error::{Error, NamedKey, Result, Shown};
+use crate::number::parse_integer;
+use crate::server::{Access, Args, Call, Reply, Text, ZSet};
+use crate::slot::{slot_of, slot_of_all};
+
+command! { PERIODS = periods;
+    Doc::read("rank.periods", "key [unit] [NOW now:ms] [JSON]",
+    "Lists the periods of a board that are kept, newest first.", "O(P) for P periods that are kept.").since("0.2.0")
+}
+
+/// In a cluster every key of a period is in the slot of its board.
+pub fn check_prefixes(call: &Call, board: &Text, periods: &Periods) -> Result<()> {
+    if !call.ctx.is_cluster() {
+        return Ok(());
+    }
+    let slot = slot_of(board.bytes());
+    match periods.iter().find(|period| slot_of_all(&period.prefix) != Some(slot)) {
+        Some(period) => Err(Error::CrossSlot(NamedKey::Period, Shown::new(&period.prefix))),
+        None => Ok(()),
+    }
+}
+
+/// Opens the board of a period; it may not be there yet. What is there must be like the board it belongs to.
+fn open<'c>(
+    call: &'c Call<'c>,
+    parent: &ServerBoard<'c>,
+    period: &Period,
+    span: Span,
+    access: Access,
+) -> Result<ServerBoard<'c>> {
+    let key = period.key(span);
+    let (rules, own_key) = (&parent.schema().rules, parent.store.name());
+    let is_own = key == own_key.bytes() || rules.data.as_ref().is_some_and(|data| data.hash == key);
+    if is_own {
+        return Err(Error::PeriodIsOwnKey(Shown::new(&key)));
+    }
+    let opened = ZSet::open_period(call, own_key, Text::new(&key), access).and_then(Board::open);
+    let board = opened.map_err(|error| in_period(&key, error))?;
+    let theirs = &board.schema().rules;
+    if board.store.exists() && (theirs.fields != rules.fields || theirs.ties != rules.ties) {
+        return Err(Error::PeriodDiffers(Shown::new(&key)));
+    }
+    Ok(board)
+}
+
+/// Says in which period it is that something is wrong.
+#[cold]
+pub fn in_period(key: &[u8], error: Error) -> Error {
+    match error {
+        error @ (Error::CrossSlot(..) | Error::NoPermission(..) | Error::TryAgain) => error,
+        error => Error::InPeriod(Shown::new(key), Box::new(error)),
+    }
+}
+
+/// The board of a period that a write feeds, with what it will do there.
+pub struct Fed<'c> {
+    unit: PeriodUnit,
+    board: ServerBoard<'c>,
+    write: Write,
+    plan: Plan<Text<'c>>,
+    /// The rules of a board that this write makes, and when it expires.
+    made: Option<(Rules, i64)>,
+}
+
+/// The board of a period that was written to, and what was done.
+pub struct Done<'c> {
+    pub unit: PeriodUnit,
+    pub board: ServerBoard<'c>,
+    pub written: Written,
+}
+
+/// What a write to the board is in the boards of its periods.
+pub struct Feed {
+    /// The write to the board itself.
+    pub write: Write,
+    /// Whether a score may become worse, if the client said so; each board has its own rule.
+    pub update: Option<Update>,
+    /// The client's bound, for boards that have none.
+    pub keep: Option<u64>,
+    /// The client's time.
+    pub at: Option<i64>,
+    /// The period whose ranks are wanted.
+    pub ranks: Option<PeriodUnit>,
+}
+
+impl Feed {
+    /// Opens the current board of each period and finds out all that can be wrong there. Nothing is written.
+    #[cold]
+    pub fn prepare<'c>(
+        &self,
+        call: &'c Call<'c>,
+        parent: &ServerBoard<'c>,
+        pairs: &[(Tuple, Text<'c>)],
+    ) -> Result<Vec<Fed<'c>>> {
+        let schema = parent.schema();
+        let now = match self.at {
+            // The clock is read once a command, and ties may have done so.
+            None if schema.layout.has_time() => self.write.now,
+            _ => call.ctx.now(),
+        };
+        let mut fed = Vec::with_capacity(schema.rules.periods.iter().len());
+        for period in schema.rules.periods.iter() {
+            let Some(span) = period.fed(self.at.unwrap_or(now), now) else { continue };
+            fed.push(self.prepare_in(call, parent, pairs, period, span)?);
+        }
+        Ok(fed)
+    }
+
+    fn prepare_in<'c>(
+        &self,
+        call: &'c Call<'c>,
+        parent: &ServerBoard<'c>,
+        pairs: &[(Tuple, Text<'c>)],
+        period: &Period,
+        span: Span,
+    ) -> Result<Fed<'c>> {
+        let (unit, mut board) = (period.unit(), open(call, parent, period, span, Access::Write)?);
+        if self.write.scores == Scores::Add {
+            board.store.announce_as(c"zincr");
+        }
+        let mut made = None;
+        if !board.store.exists() {
+            let rules = parent.schema().rules.for_others();
+            board.assume(Schema::new(rules.clone()));
+            // A write of nobody new makes no board.
+            made = (self.write.only != Only::Existing).then(|| (rules, period.expires(span)));
+        }
+        let rules = &board.schema().rules;
+        let write = Write {
+            update: self.update.unwrap_or(rules.update),
+            keep: rules.keep.or(self.keep),
+            ranks: self.ranks == Some(unit),
+            ..self.write
+        };
+        let plan = board.prepare(&write, pairs).map_err(|error| in_period(board.store.name().bytes(), error))?;
+        Ok(Fed { unit, board, write, plan, made })
+    }
+}
+
+impl<'c> Fed<'c> {
+    /// Writes what was prepared.
+    pub fn commit(self, pairs: &[(Tuple, Text<'c>)]) -> Result<Done<'c>> {
+        let mut board = self.board;
+        if let Some((rules, _)) = &self.made {
+            board.rewrite(rules)?;
+        }
+        let written = board.commit(&self.write, pairs, self.plan)?;
+        count_written(&written);
+        if let Some((_, expires)) = self.made {
+            board.store.expire_at(expires);
+        }
+        Ok(Done { unit: self.unit, board, written })
+    }
+}
+
+/// Writes to all of them.
+#[inline]
+pub fn commit_all<'c>(fed: Vec<Fed<'c>>, pairs: &[(Tuple, Text<'c>)]) -> Result<Vec<Done<'c>>> {
+    fed.into_iter().map(|fed| fed.commit(pairs)).collect()
+}
+
+/// The boards of all periods that are kept, as far as they are there.
+#[cold]
+pub fn open_kept<'c>(call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<Vec<ServerBoard<'c>>> {
+    let now = call.ctx.now();
+    let mut kept = Vec::new();
+    for period in parent.schema().rules.periods.iter() {
+        for span in period.kept(now) {
+            let board = open(call, parent, period, span, Access::Write)?;
+            if board.store.exists() {
+                kept.push(board);
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// Which board of a period a client wants to read.
+pub struct Choice {
+    unit: PeriodUnit,
+    which: Which,
+}
+
+enum Which {
+    /// 0 for the current one, -1 for the one before.
+    Index(i64),
+    Id(Vec<u8>),
+}
+
+impl Choice {
+    /// What follows `PERIOD`.
+    pub fn parse(args: &mut Args) -> Result<Choice> {
+        let unit = parse_unit(value_of(args, "PERIOD")?.bytes(), "PERIOD")?;
+        // Indexes and ids begin with a digit or a sign, options do not.
+        let is_value = |first: &u8| first.is_ascii_digit() || matches!(first, b'+' | b'-');
+        let which = match args.peek().map(|arg| arg.bytes()).filter(|bytes| bytes.first().is_some_and(is_value)) {
+            None => Which::Index(0),
+            Some(text) => {
+                args.next();
+                match parse_integer(text) {
+                    Some(index) if index <= 0 => Which::Index(index),
+                    _ => Which::Id(text.to_vec()),
+                }
+            }
+        };
+        Ok(Choice { unit, which })
+    }
+
+    /// Opens the chosen board; one that nobody wrote to is empty.
+    pub fn open<'c>(&self, call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<ServerBoard<'c>> {
+        let period = parent.schema().rules.periods.of(self.unit)?;
+        let span = match &self.which {
+            Which::Index(index) => {
+                let current = period.cycle.containing(call.ctx.now());
+                current.and_then(|span| period.cycle.neighbour(span, *index))
+            }
+            Which::Id(id) => {
+                let takes = "0, a negative index, or the id of a period";
+                let wrong = || Error::Takes { what: "PERIOD", takes, got: Shown::new(id) };
+                Some(period.cycle.named(id).ok_or_else(wrong)?)
+            }
+        };
+        let mut board = match span {
+            Some(span) => open(call, parent, period, span, Access::Read)?,
+            // Before the first one of EVERY there is none.
+            None => Board::open(ZSet::absent(call, parent.store.name().clone()))?,
+        };
+        if !board.store.exists() {
+            board.assume(Schema::new(parent.schema().rules.for_others()));
+        }
+        board.set_max_hops(max_hops());
+        Ok(board)
+    }
+}
+
+/// A line of `RANK.PERIODS`.
+struct Listed {
+    unit: PeriodUnit,
+    id: String,
+    key: Vec<u8>,
+    span: Span,
+    members: u64,
+    expires: Option<i64>,
+}
+
+fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let (mut unit, mut now, mut json) = (None, None, None);
+    while let Some(arg) = args.next() {
+        if arg.is("NOW") {
+            let ms = count(value_of(&mut args, "NOW")?, "NOW", 0)?;
+            once(&mut now, i64::try_from(ms).unwrap_or(i64::MAX), "NOW")?;
+        } else if arg.is("JSON") {
+            once(&mut json, (), "JSON")?;
+        } else if let Some(named) = PeriodUnit::parse(arg.bytes()) {
+            once(&mut unit, named, "unit")?;
+        } else {
+            return Err(Error::UnknownOption(Shown::new(arg.bytes())));
+        }
+    }
+    let board = open_to_read(call, key)?;
+    let listed = if board.store.exists() {
+        list(call, &board, unit, now.unwrap_or_else(|| call.ctx.now()))?
+    } else {
+        Vec::new()
+    };
+    let reply = call.reply();
+    if json.is_some() {
+        let mut text = Vec::new();
+        let mut list = JsonList::begin(&mut text);
+        listed.iter().for_each(|line| line.json(list.next()));
+        list.end();
+        reply.bulk(&text);
+        return Ok(());
+    }
+    reply.array(listed.len() as u64);
+    listed.iter().for_each(|line| line.resp(&reply));
+    Ok(())
+}
+
+fn list<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, unit: Option<PeriodUnit>, now: i64) -> Result<Vec<Listed>> {
+    let all = &board.schema().rules.periods;
+    let wanted: Vec<&Period> = match unit {
+        Some(unit) => vec![all.of(unit)?],
+        None => all.iter().collect(),
+    };
+    check_rows(wanted.iter().map(|period| period.kept(now).count() as u64).sum())?;
+    let mut listed = Vec::new();
+    for period in wanted {
+        for span in period.kept(now) {
+            let opened = open(call, board, period, span, Access::Read)?;
+            let name = opened.store.name().bytes();
+            listed.push(Listed {
+                unit: period.unit(),
+                id: period.cycle.id(span),
+                key: name.to_vec(),
+                span,
+                members: opened.members().map_err(|error| in_period(name, error))?,
+                expires: if opened.store.exists() { opened.store.expiry() } else { Some(period.expires(span)) },
+            });
+        }
+    }
+    // Those of one start stay in the order of their units, shortest first.
+    listed.sort_by_key(|line| std::cmp::Reverse(line.span.start));
+    Ok(listed)
+}
+
+impl Listed {
+    fn resp(&self, reply: &Reply) {
+        reply.map(7);
+        for (name, value) in [("unit", self.unit.name().as_bytes()), ("id", self.id.as_bytes()), ("key", &self.key)] {
+            reply.bulk(name.as_bytes());
+            reply.bulk(value);
+        }
+        for (name, value) in [("start", self.span.start), ("end", self.span.end)] {
+            reply.bulk(name.as_bytes());
+            reply.integer(value);
+        }
+        reply.bulk(b"members");
+        reply.count(self.members);
+        reply.bulk(b"expires");
+        reply.count_or_null(self.expires.map(i64::unsigned_abs));
+    }
+
+    fn json(&self, json: &mut Vec<u8>) {
+        json.extend_from_slice(format!("{{\"unit\":\"{}\",\"id\":\"{}\",\"key\":", self.unit.name(), self.id).as_bytes());
+        json_name(&self.key, json);
+        json.extend_from_slice(format!(",\"start\":{},\"end\":{}", self.span.start, self.span.end).as_bytes());
+        json.extend_from_slice(b",\"members\":");
+        json_integer(self.members, json);
+        let expires = self.expires.map_or_else(|| "null".to_owned(), |at_ms| at_ms.to_string());
+        json.extend_from_slice(format!(",\"expires\":{expires}}}").as_bytes());
+    }
+}
