@@ -150,6 +150,13 @@ impl Cycle {
     /// The name of a span: `2026-11-16T09`, `2026-11-16` (of a week, its Monday), `2026-11`, `2026`, or the start of one
     /// of `Every` as `2026-11-16T00:00:00`.
     pub fn id(self, span: Span) -> String {
+        let mut id = String::new();
+        self.write_id(span, &mut |bytes| id.push_str(&String::from_utf8_lossy(bytes)));
+        id
+    }
+
+    /// The same, piece by piece. By hand: every write to a board with periods makes several.
+    pub fn write_id(self, span: Span, write: &mut impl FnMut(&[u8])) {
         let (local, unit) = match self {
             Cycle::Calendar(unit, offset) => (span.start.saturating_add(offset.ms()), Some(unit)),
             Cycle::Every { .. } => (span.start, None),
@@ -157,12 +164,21 @@ impl Cycle {
         let Date { year, month, day } = Date::of_day(local.div_euclid(DAY_MS));
         let of_day = local.rem_euclid(DAY_MS);
         let (hour, minute, second) = (of_day / HOUR_MS, of_day / MINUTE_MS % 60, of_day / 1000 % 60);
-        match unit {
-            Some(Unit::Hour) => format!("{year:04}-{month:02}-{day:02}T{hour:02}"),
-            Some(Unit::Day | Unit::Week) => format!("{year:04}-{month:02}-{day:02}"),
-            Some(Unit::Month) => format!("{year:04}-{month:02}"),
-            Some(Unit::Year) => format!("{year:04}"),
-            None => format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"),
+        if (0..10_000).contains(&year) {
+            [year / 100, year % 100].iter().for_each(|part| write(&two_digits(*part)));
+        } else {
+            write(format!("{year:04}").as_bytes());
+        }
+        let rest: &[(u8, i64)] = match unit {
+            Some(Unit::Hour) => &[(b'-', month), (b'-', day), (b'T', hour)],
+            Some(Unit::Day | Unit::Week) => &[(b'-', month), (b'-', day)],
+            Some(Unit::Month) => &[(b'-', month)],
+            Some(Unit::Year) => &[],
+            None => &[(b'-', month), (b'-', day), (b'T', hour), (b':', minute), (b':', second)],
+        };
+        for (mark, part) in rest {
+            let [tens, ones] = two_digits(*part);
+            write(&[*mark, tens, ones]);
         }
     }
 
@@ -256,6 +272,11 @@ impl Date {
         let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
         year * 365 + leap_days + (153 * from_march + 2) / 5 - 719_468
     }
+}
+
+/// Of a number below 100.
+fn two_digits(number: i64) -> [u8; 2] {
+    [number / 10 % 10, number % 10].map(|digit| b'0' + digit as u8)
 }
 
 /// A decimal number of 1 to `most` digits.

@@ -327,7 +327,9 @@ impl fmt::Display for Error {
             HashType(Shown(hash)) => {
                 write!(f, "WRONGTYPE the board keeps its attributes in '{hash}', which is not a hash")
             }
-            TryAgain => f.write_str("TRYAGAIN the slot is moving, and a key that the board's schema names is on the other node"),
+            TryAgain => {
+                f.write_str("TRYAGAIN the slot is moving, and a key that the board's schema names is on the other node")
+            }
             CrossSlot(NamedKey::Hash, Shown(hash)) => {
                 write!(f, "CROSSSLOT the board's hash '{hash}' is in another slot: give both keys the same hash tag")
             }
@@ -352,7 +354,10 @@ impl fmt::Display for Error {
                 }
             },
             PeriodDiffers(Shown(key)) => {
-                write!(f, "ERR '{key}', a period of the board, has other fields or ties: rename it, or change the prefix")
+                write!(
+                    f,
+                    "ERR '{key}', a period of the board, has other fields or ties: rename it, or change the prefix"
+                )
             }
             PeriodIsOwnKey(Shown(key)) => {
                 write!(f, "ERR '{key}' is the key of a period, and of the board or its hash too: change the prefix")

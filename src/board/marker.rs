@@ -27,8 +27,8 @@ static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(make_implicit);
 #[derive(Default)]
 struct Interned {
     schemas: HashMap<Box<[u8]>, Arc<Schema>>,
-    /// The one that was read last: commands come in runs on one kind of board.
-    last: Option<(Box<[u8]>, Arc<Schema>)>,
+    /// The two that were read last: commands come in runs on one kind of board, and on its periods.
+    last: [Option<(Box<[u8]>, Arc<Schema>)>; 2],
 }
 
 /// A board's marker.
@@ -123,13 +123,14 @@ fn intern(text: &[u8]) -> Result<Arc<Schema>> {
         return parse(text);
     }
     let mut interned = INTERNED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((known, schema)) = &interned.last {
+    for (known, schema) in interned.last.iter().flatten() {
         if **known == *text {
             return Ok(Arc::clone(schema));
         }
     }
     let schema = interned.look_up(text)?;
-    interned.last = Some((text.into(), Arc::clone(&schema)));
+    interned.last.swap(0, 1);
+    interned.last[0] = Some((text.into(), Arc::clone(&schema)));
     Ok(schema)
 }
 

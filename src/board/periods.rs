@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 use super::schema_text::{decode, is_key_word, Encoded, Words};
 use crate::calendar::{Cycle, Offset, Span, Unit};
 use crate::error::{Error, Result, Shown};
@@ -78,8 +80,10 @@ impl Period {
     }
 
     /// The key of the board of a span.
-    pub fn key(&self, span: Span) -> Vec<u8> {
-        [&self.prefix, self.cycle.id(span).as_bytes()].concat()
+    pub fn key(&self, span: Span) -> SmallVec<[u8; 64]> {
+        let mut key = SmallVec::from_slice(&self.prefix);
+        self.cycle.write_id(span, &mut |bytes| key.extend_from_slice(bytes));
+        key
     }
 
     /// When the board of a span is gone.
@@ -87,10 +91,11 @@ impl Period {
         self.cycle.neighbour(span, i64::from(self.past)).map_or(span.end, |last| last.end)
     }
 
-    /// The span that a write of a time belongs to, if it has begun and is kept.
-    pub fn fed(&self, at: i64, now: i64) -> Option<Span> {
+    /// The span that a write of a time belongs to, if it has begun and is kept, and when its board is gone.
+    pub fn fed(&self, at: i64, now: i64) -> Option<(Span, i64)> {
         let span = self.cycle.containing(at)?;
-        (span.start <= now && now < self.expires(span)).then_some(span)
+        let expires = self.expires(span);
+        (span.start <= now && now < expires).then_some((span, expires))
     }
 
     /// All spans that are kept, newest first.
@@ -152,11 +157,7 @@ impl Periods {
     }
 
     /// With some of them changed: for each unit the new one, or none. Only the first periods of a board bring an offset.
-    pub fn altered(
-        &self,
-        changes: Vec<(PeriodUnit, Option<Period>)>,
-        offset: Option<Offset>,
-    ) -> Result<Periods> {
+    pub fn altered(&self, changes: Vec<(PeriodUnit, Option<Period>)>, offset: Option<Offset>) -> Result<Periods> {
         if offset.is_some() && !self.is_empty() {
             return Err(Error::OffsetIsSet);
         }

@@ -1,10 +1,11 @@
 //! `RANK.ADD` and `RANK.MULTISET`.
 
 use super::args::{count, key, once, one_of, pairs, unix_time, value_of};
-use super::periods::{commit_all, Done, Feed};
+use super::periods::{Fed, Feed};
 use super::{forget_left, open_hash, open_owned_hash, open_to_write, owns_hash, ServerBoard};
 use crate::board::{
-    parse_object, parse_unit, Board, Only, Pairs, PeriodUnit, Rules, Schema, Scores, Standing, Start, Update, Write, Written,
+    parse_object, parse_unit, Board, Only, Pairs, PeriodUnit, Rules, Schema, Scores, Standing, Start, Update, Write,
+    Written,
 };
 use crate::command;
 use crate::config::check_rows;
@@ -14,7 +15,7 @@ use crate::number::{parse_extended, parse_finite};
 use crate::server::{Access, Args, Call, Hash, Reply, Text, ZSet};
 use crate::stats;
 
-const SYNTAX: &str = "key condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] [WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
+const SYNTAX: &str = "key condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
     entry:{score ... member} ...";
 const COST: &str = "O(log(N)) for each member.";
 
@@ -225,7 +226,7 @@ fn write_pairs<'c>(
         Some(keep) if board.members()? + pairs.len() as u64 > keep => open_owned_hash(call, board)?,
         _ => None,
     };
-    let fed = if board.schema().rules.periods.is_empty() {
+    let mut periods = if board.schema().rules.periods.is_empty() {
         Vec::new()
     } else {
         let (update, keep, at) = (options.update, options.keep, options.at);
@@ -234,7 +235,7 @@ fn write_pairs<'c>(
     let plan = board.prepare(&write, pairs)?;
     let written = board.commit(&write, pairs, plan)?;
     count_written(&written);
-    let periods = commit_all(fed, pairs)?;
+    periods.iter_mut().try_for_each(|period| period.commit(pairs))?;
     if let Some((hash, member, json)) = record {
         write_record(board, &periods, hash, member, json);
     }
@@ -254,7 +255,7 @@ fn write_pairs<'c>(
 
 /// Only of a member that is on the board, or on a period of it, now. A hash that the board owns is for the board's own
 /// members.
-fn write_record<'c>(board: &ServerBoard<'c>, periods: &[Done<'c>], mut hash: Hash<'c>, member: &Text<'c>, json: &[u8]) {
+fn write_record<'c>(board: &ServerBoard<'c>, periods: &[Fed<'c>], mut hash: Hash<'c>, member: &Text<'c>, json: &[u8]) {
     let shares = !owns_hash(board.schema(), board.store.name());
     if board.has(member) || shares && periods.iter().any(|period| period.board.has(member)) {
         hash.set(member.bytes(), json);
@@ -262,7 +263,7 @@ fn write_record<'c>(board: &ServerBoard<'c>, periods: &[Done<'c>], mut hash: Has
 }
 
 /// Where the members stand on the board that ranks were asked of; nowhere if it is a period that was not written to.
-pub fn standings_of<'w>(ranks_of: RanksOf, written: &'w Written, periods: &'w [Done]) -> &'w [Standing] {
+pub fn standings_of<'w>(ranks_of: RanksOf, written: &'w Written, periods: &'w [Fed]) -> &'w [Standing] {
     let Some(unit) = ranks_of else { return &written.standings };
     periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.written.standings)
 }

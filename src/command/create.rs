@@ -4,7 +4,8 @@ use super::args::{count, key, once, one_of, value_of};
 use super::periods::check_prefixes;
 use super::{forget_left, open_to_read, open_to_write, ServerBoard};
 use crate::board::{
-    client_data, client_period, parse_offset, parse_unit, parse_update, Alteration, Board, Period, PeriodUnit, Rules, Store,
+    client_data, client_period, parse_offset, parse_unit, parse_update, Alteration, Board, Period, PeriodUnit, Rules,
+    Store,
 };
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
@@ -17,7 +18,7 @@ command! { CREATE = create;
     type:[FLOAT|INT|BITS bits:n|DIGITS digits:n|RANGE lo hi]} ...] \
     [TIES ties:{SHARED|timed:{rule:{FIRST|LAST|JOINED} unit:[MS|S]}}] [KEEP keep:n] [UPDATE update:{SET|BEST}] \
     [LIKE other] [DATA hash [OWNED]] \
-    [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration FROM from:ms} prefix [PAST past:n]] ... [OFFSET utcoffset] [ADOPT]",
+    [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]] ... [OFFSET utcoffset] [ADOPT]",
     "Gives a board its schema: fields, ties, bound, update rule, hash of attributes and periods.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
@@ -26,7 +27,7 @@ command! { CREATE = create;
 
 command! { ALTER = alter;
     Doc::write("rank.alter", "key bound:[KEEP keep:n|NOKEEP] [UPDATE update:{SET|BEST}] attributes:[DATA hash [OWNED]|NODATA] \
-    periods:[PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration FROM from:ms} prefix [PAST past:n]|NOPERIOD noperiod:unit] ... [OFFSET utcoffset]",
+    periods:[PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]|NOPERIOD noperiod:unit] ... [OFFSET utcoffset]",
     "Changes a board's bound, update rule, hash of attributes or periods.",
     "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
     KeySpec::behind("DATA", 2, KeyUse::Read)])

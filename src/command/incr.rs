@@ -2,7 +2,7 @@
 
 use super::add::{begins_with_word, clock, count_written, lone_pair, ranks_of, reply_standing, standings_of};
 use super::args::{key, once, required, unix_time, wrong_count};
-use super::periods::{commit_all, Feed};
+use super::periods::Feed;
 use super::{forget_left, open_owned_hash};
 use crate::board::{Board, Only, Scores, Start, Update, Write};
 use crate::command;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Call, ZSet};
 
 command! { INCR = incr;
-    Doc::write("rank.incr", "key [WITHRANK [PERIOD period:unit]] [AT time:ms] delta ... member",
+    Doc::write("rank.incr", "key ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] delta ... member",
     "Adds to each score of a member. Returns the new scores, or a row with old and new rank.", "O(log(N))").fast()
 }
 
@@ -62,7 +62,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
         _ => None,
     };
     let pair = [(deltas, member)];
-    let fed = if board.schema().rules.periods.is_empty() {
+    let mut periods = if board.schema().rules.periods.is_empty() {
         Vec::new()
     } else {
         Feed { write, update: Some(Update::Set), keep: None, at, ranks: with_rank.flatten() }
@@ -71,7 +71,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let plan = board.prepare(&write, &pair)?;
     let written = board.commit(&write, &pair, plan)?;
     count_written(&written);
-    let periods = commit_all(fed, &pair)?;
+    periods.iter_mut().try_for_each(|period| period.commit(&pair))?;
     forget_left(&mut board, owned);
     let reply = call.reply();
     let [(_, member)] = &pair;

@@ -13,7 +13,7 @@ use crate::config::{check_rows, max_hops};
 use crate::docs::Doc;
 use crate::error::{Error, NamedKey, Result, Shown};
 use crate::number::parse_integer;
-use crate::server::{Access, Args, Call, Reply, Text, ZSet};
+use crate::server::{Access, Args, Call, Caller, Reply, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
 
 command! { PERIODS = periods;
@@ -33,27 +33,33 @@ pub fn check_prefixes(call: &Call, board: &Text, periods: &Periods) -> Result<()
     }
 }
 
-/// Opens the board of a period; it may not be there yet. What is there must be like the board it belongs to.
-fn open<'c>(
+/// Opens boards of periods, for a caller who is looked up once.
+struct Opener<'c> {
     call: &'c Call<'c>,
-    parent: &ServerBoard<'c>,
-    period: &Period,
-    span: Span,
+    caller: Caller,
     access: Access,
-) -> Result<ServerBoard<'c>> {
-    let key = period.key(span);
-    let (rules, own_key) = (&parent.schema().rules, parent.store.name());
-    let is_own = key == own_key.bytes() || rules.data.as_ref().is_some_and(|data| data.hash == key);
-    if is_own {
-        return Err(Error::PeriodIsOwnKey(Shown::new(&key)));
+}
+
+impl<'c> Opener<'c> {
+    fn new(call: &'c Call<'c>, access: Access) -> Opener<'c> {
+        Opener { call, caller: call.ctx.caller(), access }
     }
-    let opened = ZSet::open_period(call, own_key, Text::new(&key), access).and_then(Board::open);
-    let board = opened.map_err(|error| in_period(&key, error))?;
-    let theirs = &board.schema().rules;
-    if board.store.exists() && (theirs.fields != rules.fields || theirs.ties != rules.ties) {
-        return Err(Error::PeriodDiffers(Shown::new(&key)));
+
+    /// A board that may not be there yet. What is there must be like the board it belongs to.
+    fn open(&self, parent: &ServerBoard<'c>, period: &Period, span: Span) -> Result<ServerBoard<'c>> {
+        let key = period.key(span);
+        let (rules, own_key) = (&parent.schema().rules, parent.store.name());
+        if *key == *own_key.bytes() || rules.data.as_ref().is_some_and(|data| *data.hash == *key) {
+            return Err(Error::PeriodIsOwnKey(Shown::new(&key)));
+        }
+        let opened = ZSet::open_period(self.call, &self.caller, own_key, Text::new(&key), self.access);
+        let board = opened.and_then(Board::open).map_err(|error| in_period(&key, error))?;
+        let theirs = &board.schema().rules;
+        if board.store.exists() && (theirs.fields != rules.fields || theirs.ties != rules.ties) {
+            return Err(Error::PeriodDiffers(Shown::new(&key)));
+        }
+        Ok(board)
     }
-    Ok(board)
 }
 
 /// Says in which period it is that something is wrong.
@@ -65,21 +71,17 @@ pub fn in_period(key: &[u8], error: Error) -> Error {
     }
 }
 
-/// The board of a period that a write feeds, with what it will do there.
+/// The board of a period that a write feeds.
 pub struct Fed<'c> {
-    unit: PeriodUnit,
-    board: ServerBoard<'c>,
-    write: Write,
-    plan: Plan<Text<'c>>,
-    /// The rules of a board that this write makes, and when it expires.
-    made: Option<(Rules, i64)>,
-}
-
-/// The board of a period that was written to, and what was done.
-pub struct Done<'c> {
     pub unit: PeriodUnit,
     pub board: ServerBoard<'c>,
+    /// What was done.
     pub written: Written,
+    write: Write,
+    /// What is to be done.
+    plan: Option<Plan<Text<'c>>>,
+    /// The rules of a board that this write makes, and when it expires.
+    made: Option<(Rules, i64)>,
 }
 
 /// What a write to the board is in the boards of its periods.
@@ -111,23 +113,25 @@ impl Feed {
             None if schema.layout.has_time() => self.write.now,
             _ => call.ctx.now(),
         };
+        let opener = Opener::new(call, Access::Write);
         let mut fed = Vec::with_capacity(schema.rules.periods.iter().len());
         for period in schema.rules.periods.iter() {
-            let Some(span) = period.fed(self.at.unwrap_or(now), now) else { continue };
-            fed.push(self.prepare_in(call, parent, pairs, period, span)?);
+            if let Some((span, expires)) = period.fed(self.at.unwrap_or(now), now) {
+                let board = opener.open(parent, period, span)?;
+                fed.push(self.prepare_in(board, parent, pairs, (period.unit(), expires))?);
+            }
         }
         Ok(fed)
     }
 
+    #[inline(always)]
     fn prepare_in<'c>(
         &self,
-        call: &'c Call<'c>,
+        mut board: ServerBoard<'c>,
         parent: &ServerBoard<'c>,
         pairs: &[(Tuple, Text<'c>)],
-        period: &Period,
-        span: Span,
+        (unit, expires): (PeriodUnit, i64),
     ) -> Result<Fed<'c>> {
-        let (unit, mut board) = (period.unit(), open(call, parent, period, span, Access::Write)?);
         if self.write.scores == Scores::Add {
             board.store.announce_as(c"zincr");
         }
@@ -136,7 +140,7 @@ impl Feed {
             let rules = parent.schema().rules.for_others();
             board.assume(Schema::new(rules.clone()));
             // A write of nobody new makes no board.
-            made = (self.write.only != Only::Existing).then(|| (rules, period.expires(span)));
+            made = (self.write.only != Only::Existing).then_some((rules, expires));
         }
         let rules = &board.schema().rules;
         let write = Write {
@@ -146,40 +150,34 @@ impl Feed {
             ..self.write
         };
         let plan = board.prepare(&write, pairs).map_err(|error| in_period(board.store.name().bytes(), error))?;
-        Ok(Fed { unit, board, write, plan, made })
+        Ok(Fed { unit, board, written: Written::default(), write, plan: Some(plan), made })
     }
 }
 
 impl<'c> Fed<'c> {
     /// Writes what was prepared.
-    pub fn commit(self, pairs: &[(Tuple, Text<'c>)]) -> Result<Done<'c>> {
-        let mut board = self.board;
+    pub fn commit(&mut self, pairs: &[(Tuple, Text<'c>)]) -> Result<()> {
+        let Some(plan) = self.plan.take() else { return Ok(()) };
         if let Some((rules, _)) = &self.made {
-            board.rewrite(rules)?;
+            self.board.rewrite(rules)?;
         }
-        let written = board.commit(&self.write, pairs, self.plan)?;
-        count_written(&written);
+        self.written = self.board.commit(&self.write, pairs, plan)?;
+        count_written(&self.written);
         if let Some((_, expires)) = self.made {
-            board.store.expire_at(expires);
+            self.board.store.expire_at(expires);
         }
-        Ok(Done { unit: self.unit, board, written })
+        Ok(())
     }
-}
-
-/// Writes to all of them.
-#[inline]
-pub fn commit_all<'c>(fed: Vec<Fed<'c>>, pairs: &[(Tuple, Text<'c>)]) -> Result<Vec<Done<'c>>> {
-    fed.into_iter().map(|fed| fed.commit(pairs)).collect()
 }
 
 /// The boards of all periods that are kept, as far as they are there.
 #[cold]
 pub fn open_kept<'c>(call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<Vec<ServerBoard<'c>>> {
-    let now = call.ctx.now();
+    let (now, opener) = (call.ctx.now(), Opener::new(call, Access::Write));
     let mut kept = Vec::new();
     for period in parent.schema().rules.periods.iter() {
         for span in period.kept(now) {
-            let board = open(call, parent, period, span, Access::Write)?;
+            let board = opener.open(parent, period, span)?;
             if board.store.exists() {
                 kept.push(board);
             }
@@ -234,7 +232,7 @@ impl Choice {
             }
         };
         let mut board = match span {
-            Some(span) => open(call, parent, period, span, Access::Read)?,
+            Some(span) => Opener::new(call, Access::Read).open(parent, period, span)?,
             // Before the first one of EVERY there is none.
             None => Board::open(ZSet::absent(call, parent.store.name().clone()))?,
         };
@@ -299,10 +297,10 @@ fn list<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, unit: Option<PeriodUnit
         None => all.iter().collect(),
     };
     check_rows(wanted.iter().map(|period| period.kept(now).count() as u64).sum())?;
-    let mut listed = Vec::new();
+    let (mut listed, opener) = (Vec::new(), Opener::new(call, Access::Read));
     for period in wanted {
         for span in period.kept(now) {
-            let opened = open(call, board, period, span, Access::Read)?;
+            let opened = opener.open(board, period, span)?;
             let name = opened.store.name().bytes();
             listed.push(Listed {
                 unit: period.unit(),
@@ -337,7 +335,9 @@ impl Listed {
     }
 
     fn json(&self, json: &mut Vec<u8>) {
-        json.extend_from_slice(format!("{{\"unit\":\"{}\",\"id\":\"{}\",\"key\":", self.unit.name(), self.id).as_bytes());
+        json.extend_from_slice(
+            format!("{{\"unit\":\"{}\",\"id\":\"{}\",\"key\":", self.unit.name(), self.id).as_bytes(),
+        );
         json_name(&self.key, json);
         json.extend_from_slice(format!(",\"start\":{},\"end\":{}", self.span.start, self.span.end).as_bytes());
         json.extend_from_slice(b",\"members\":");

@@ -9,7 +9,7 @@ mod store;
 #[allow(missing_docs)]
 pub mod tests;
 
-pub use api::{Access, Arg, Args, Reply, Stopwatch, Text};
+pub use api::{Access, Arg, Args, Caller, Reply, Stopwatch, Text};
 pub use call::Call;
 pub use module::{run, start, stop, Command};
 pub use store::{Hash, Limiter, ZSet};

@@ -25,6 +25,7 @@ pub use family::{climbs_for_ranks, find_family};
 pub use key::{Access, Key, KeyType};
 pub use names::{forget_names, kept};
 pub use reply::Reply;
+pub use rights::Caller;
 pub use stopwatch::Stopwatch;
 pub use text::{Arg, Args, Text};
 

@@ -2,40 +2,79 @@
 
 use std::io;
 use std::os::raw::c_int;
+use std::ptr::NonNull;
 
-use redis_module::raw;
+use redis_module::raw::{self, RedisModuleUser};
 
 use super::context::Ctx;
 use super::key::Access;
 use super::text::Text;
 
-impl Ctx<'_> {
-    /// Whether the user who called has permission for a key, by any of the user's selectors.
-    pub fn permits(self, key: &Text, access: Access) -> bool {
-        // What a primary or an AOF sends was permitted when it was first run.
-        if self.has_flag(raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) {
-            return true;
-        }
+/// The user who called, for questions about several keys.
+pub struct Caller {
+    user: User,
+}
+
+enum User {
+    /// It may do everything.
+    Root,
+    /// It may do nothing.
+    Nobody,
+    /// A reference of ours.
+    Known(NonNull<RedisModuleUser>),
+}
+
+impl Caller {
+    /// Whether the user has permission for a key, by any of the user's selectors.
+    pub fn may(&self, key: &Text, access: Access) -> bool {
         let flags = match access {
             Access::Read => raw::REDISMODULE_CMD_KEY_ACCESS,
             Access::Write => {
                 raw::REDISMODULE_CMD_KEY_INSERT | raw::REDISMODULE_CMD_KEY_UPDATE | raw::REDISMODULE_CMD_KEY_DELETE
             }
         };
-        let name = match self.user_name() {
-            Ok(name) => name,
-            Err(is_root) => return is_root,
-        };
-        // SAFETY: the strings are alive; the user is freed once.
-        unsafe {
-            let user = api!(RedisModule_GetModuleUserFromUserName)(name.raw());
-            if user.is_null() {
-                return false;
+        match self.user {
+            User::Root => true,
+            User::Nobody => false,
+            User::Known(user) => {
+                // SAFETY: user and string are alive.
+                let status =
+                    unsafe { api!(RedisModule_ACLCheckKeyPermissions)(user.as_ptr(), key.raw(), flags as c_int) };
+                status == raw::REDISMODULE_OK as c_int
             }
-            let status = api!(RedisModule_ACLCheckKeyPermissions)(user, key.raw(), flags as c_int);
-            api!(RedisModule_FreeModuleUser)(user);
-            status == raw::REDISMODULE_OK as c_int
         }
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if let User::Known(user) = self.user {
+            // SAFETY: the reference is ours, and freed once.
+            unsafe { api!(RedisModule_FreeModuleUser)(user.as_ptr()) };
+        }
+    }
+}
+
+impl Ctx<'_> {
+    /// Whether the user who called has permission for a key.
+    pub fn permits(self, key: &Text, access: Access) -> bool {
+        self.caller().may(key, access)
+    }
+
+    /// The user who called.
+    pub fn caller(self) -> Caller {
+        // What a primary or an AOF sends was permitted when it was first run.
+        if self.has_flag(raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) {
+            return Caller { user: User::Root };
+        }
+        let user = match self.user_name() {
+            Err(true) => User::Root,
+            Err(false) => User::Nobody,
+            // SAFETY: the string is alive; the user that is made is ours.
+            Ok(name) => NonNull::new(unsafe { api!(RedisModule_GetModuleUserFromUserName)(name.raw()) })
+                .map_or(User::Nobody, User::Known),
+        };
+        Caller { user }
     }
 
     /// The caller's name, or whether it is a client that may do everything.

@@ -24,7 +24,7 @@ impl<'c> Hash<'c> {
     /// Opens the hash of a board.
     pub fn open(call: &'c Call<'c>, board: &Text<'c>, name: &[u8], access: Access) -> Result<Hash<'c>> {
         let name = Text::new(name);
-        check_named(call, board, &name, NamedKey::Hash, access)?;
+        check_named(call, &call.ctx.caller(), board, (NamedKey::Hash, &name), access)?;
         let key = Key::open(call.ctx, &name, access);
         let present = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
             KeyType::Empty => false,

@@ -1,17 +1,23 @@
 //! Keys that a board's schema names, and the command line does not.
 
 use crate::error::{Error, NamedKey, Result, Shown};
-use crate::server::api::{Access, Text};
+use crate::server::api::{Access, Caller, Text};
 use crate::server::Call;
 use crate::slot::slot_of;
 
 /// Whether such a key may be opened. A schema is an element that anybody who may `ZADD` can forge, so the slot and the
 /// caller's own permission come first.
-pub(super) fn check_named(call: &Call, board: &Text, name: &Text, what: NamedKey, access: Access) -> Result<()> {
+pub(super) fn check_named(
+    call: &Call,
+    caller: &Caller,
+    board: &Text,
+    (what, name): (NamedKey, &Text),
+    access: Access,
+) -> Result<()> {
     if call.ctx.is_cluster() && slot_of(board.bytes()) != slot_of(name.bytes()) {
         return Err(Error::CrossSlot(what, Shown::new(name.bytes())));
     }
-    if !call.ctx.permits(name, access) {
+    if !caller.may(name, access) {
         return Err(Error::NoPermission(what, Shown::new(name.bytes())));
     }
     Ok(())

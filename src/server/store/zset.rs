@@ -11,7 +11,7 @@ use super::named::{check_absent, check_named};
 use super::walk::current;
 use crate::board::{Direction, Only, Put, Store};
 use crate::error::{Error, NamedKey, Result};
-use crate::server::api::{climbs_for_ranks, kept, Access, Ctx, Key, KeyType, Text};
+use crate::server::api::{climbs_for_ranks, kept, Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
 
 /// So many elements do not fit a processor's cache.
@@ -41,8 +41,14 @@ impl<'c> ZSet<'c> {
     }
 
     /// Opens the board of a period, whose key is named by the schema of a board alone.
-    pub fn open_period(call: &'c Call<'c>, board: &Text<'c>, name: Text<'c>, access: Access) -> Result<ZSet<'c>> {
-        check_named(call, board, &name, NamedKey::Period, access)?;
+    pub fn open_period(
+        call: &'c Call<'c>,
+        caller: &Caller,
+        board: &Text<'c>,
+        name: Text<'c>,
+        access: Access,
+    ) -> Result<ZSet<'c>> {
+        check_named(call, caller, board, (NamedKey::Period, &name), access)?;
         let period = ZSet::open(call, name, access)?;
         if !period.exists() {
             check_absent(call, board, &period.name)?;
