@@ -49,15 +49,8 @@ pub struct Takes {
 }
 
 impl Takes {
-    const NONE: Takes = Takes {
-        members: false,
-        time: false,
-        limit: false,
-        fill: false,
-        point: false,
-        worst: false,
-        period: false,
-    };
+    const NONE: Takes =
+        Takes { members: false, time: false, limit: false, fill: false, point: false, worst: false, period: false };
     pub const ROWS: Takes = Takes { members: true, time: true, period: true, ..Takes::NONE };
     pub const ROWS_LIMIT: Takes = Takes { limit: true, ..Takes::ROWS };
     pub const ROWS_FILL: Takes = Takes { fill: true, ..Takes::ROWS };
