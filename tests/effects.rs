@@ -298,6 +298,34 @@ on_every_server! {
         assert_eq!(observed.whole_journal(), strings(&effects));
     }
 
+    /// A board and its periods, the first write of a period with its marker and expiry.
+    fn a_write_to_several_boards_is_one_transaction(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        expect(&mut observed.con, "RANK.CREATE b PERIOD YEAR y: PAST 50 PERIOD EVERY 366d FROM 0 e: PAST 900", "+OK");
+        observed.journal();
+        let (answer, events) = observed.events("RANK.ADD b AT 1700000000000 5 a");
+        assert_eq!(answer, "1");
+        assert_eq!(
+            observed.whole_journal(),
+            strings(&[
+                "MULTI", "ZADD b 5 a", "ZADD y:2023 -inf ~FIELD score DESC FLOAT 5 a", "PEXPIREAT y:2023 3281904000000",
+                "ZADD e:2023-02-10T00:00:00 -inf ~FIELD score DESC FLOAT 5 a", "PEXPIREAT e:2023-02-10T00:00:00 30167942400000", "EXEC",
+            ])
+        );
+        let mut seen = events;
+        seen.sort();
+        seen.retain(|event| !event.starts_with("new"));
+        assert_eq!(seen, strings(&["expire e:2023-02-10T00:00:00", "expire y:2023", "zadd b", "zadd e:2023-02-10T00:00:00", "zadd y:2023"]));
+        // The expiry is set once; what changes nothing is not told.
+        expect(&mut observed.con, "RANK.INCR b AT 1700000000000 2 a", "\"7\"");
+        assert_eq!(observed.whole_journal(), strings(&["MULTI", "ZADD b 7 a", "ZADD y:2023 7 a", "ZADD e:2023-02-10T00:00:00 7 a", "EXEC"]));
+        expect(&mut observed.con, "RANK.ADD b AT 1700000000000 BEST 7 a", "0");
+        assert!(!observed.ends_watch("RANK.ADD b AT 1700000000000 NX 9 a", "b y:2023"));
+        assert_eq!(observed.whole_journal(), strings(&[]));
+        expect(&mut observed.con, "RANK.REM b a", "1");
+        assert_eq!(observed.whole_journal(), strings(&["MULTI", "ZREM b a", "ZREM y:2023 a", "ZREM e:2023-02-10T00:00:00 a", "EXEC"]));
+    }
+
     fn an_expired_board_is_gone(kind: Kind) {
         let mut observed = Observed::new(kind);
         for command in ["RANK.ADD b 1 x", "RANK.INCR b 1 x", "RANK.CREATE b"] {

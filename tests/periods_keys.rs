@@ -124,7 +124,7 @@ on_every_server! {
     }
 
     fn a_replica_without_the_module_and_a_replay_have_the_same(kind: Kind) {
-        let mut primary = Server::builder(kind).tcp().appendonly().start();
+        let mut primary = Server::builder(kind).tcp().appendonly().config("appendfsync always").start();
         let replica = Server::builder(kind).without_module().replica_of(&primary).start();
         replica.wait_for_sync(&primary);
         let mut con = primary.connect();
@@ -160,7 +160,7 @@ on_every_server! {
                 let mut last = from;
                 // Each write is the first of a month.
                 for step in from + 1..from + 190 {
-                    let at = AT + (step % 200) * 31 * DAY_MS - 100 * 31 * DAY_MS - 1000;
+                    let at = AT - (step % 300) * 31 * DAY_MS;
                     if reply(&mut con, &format!("RANK.ADD {{g}} AT {at} {step} {step} m{step}")) != "1" {
                         break;
                     }
