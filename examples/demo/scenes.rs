@@ -50,7 +50,10 @@ fn game(_: &Server, cli: &mut Cli) -> Outcome {
         let score = 1 + dice.roll(1000) * dice.roll(1000) / 1000;
         pipeline.cmd("RANK.ADD").arg("game").arg(score).arg(format!("player-{index}")).ignore();
     })?;
-    cli.say(&format!("{PLAYERS} players with at most 1,000 different scores, written in {:.1} s\n", time.as_secs_f64()))?;
+    cli.say(&format!(
+        "{PLAYERS} players with at most 1,000 different scores, written in {:.1} s\n",
+        time.as_secs_f64()
+    ))?;
     cli.say("Whoever reaches a score first is ahead:")?;
     cli.run("RANK.ADD game 1500 ann")?;
     cli.run("RANK.ADD game WITHRANK 1500 bob")?;
@@ -87,7 +90,9 @@ fn request_log(_: &Server, cli: &mut Cli) -> Outcome {
 
 fn limiter(server: &Server, cli: &mut Cli) -> Outcome {
     cli.title("A rate limiter under load")?;
-    cli.say("Three calls in ten seconds are allowed: [limited, limit, remaining, retry_after_ms, reset_after_ms, rule]")?;
+    cli.say(
+        "Three calls in ten seconds are allowed: [limited, limit, remaining, retry_after_ms, reset_after_ms, rule]",
+    )?;
     for _ in 0..3 {
         cli.run("RATE.CHECK api:ann 3/10s")?;
     }
