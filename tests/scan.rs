@@ -98,6 +98,16 @@ on_every_server! {
                 let options: &[&str] = if with_data { &["COUNT", count, "WITHTIME", "WITHDATA"] } else { &["COUNT", count, "WITHTIME"] };
                 let scanned = lines(&mut con, "b", options);
                 assert!(scanned.iter().collect::<BTreeSet<_>>().len() == filled.names.len(), "{schema}: {}", scanned.len());
+                let (mut cursor, mut rows) = ("0".to_owned(), BTreeMap::new());
+                loop {
+                    let (next, step) = step(&mut con, &["RANK.SCAN", "b", &cursor, "COUNT", count, "WITHTIME"]);
+                    rows.extend(members(&step));
+                    if next == "0" {
+                        break;
+                    }
+                    cursor = next;
+                }
+                assert_eq!(rows, standings(&mut con, "b"), "{schema}");
                 if with_data {
                     expect(&mut con, "RANK.CREATE c LIKE b", "+OK");
                     expect(&mut con, "RANK.ALTER c DATA i", "+OK");

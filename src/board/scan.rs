@@ -13,6 +13,8 @@ use crate::error::{Damage, Error, Result, Shown};
 
 /// Elements fetched at a time by the server's cursor: short beside what a step may take.
 const STRIDE: u64 = 32;
+/// So many looks in vain end a step: a table that lost most of its elements may have few left.
+const MOST_IN_VAIN: u64 = 100;
 /// What the text of a cursor by name begins with; the server's cursors are numbers.
 const NAME_TAG: u8 = b'n';
 
@@ -145,7 +147,7 @@ impl<S: Store> Board<S> {
         step: Step,
         visit: &mut dyn FnMut(Row<S::Name>) -> bool,
     ) -> Result<Cursor> {
-        let (mut cursor, mut rows, mut stride) = (from, 0, STRIDE);
+        let (mut cursor, mut rows, mut stride, mut in_vain) = (from, 0, STRIDE, 0);
         loop {
             let wanted = step.count.saturating_sub(rows).clamp(1, stride);
             let (next, mut elements) = self.store.scan(cursor, wanted)?;
@@ -169,10 +171,11 @@ impl<S: Store> Board<S> {
                 going &= self.visit_element(element, visit)?;
             }
             (cursor, rows) = (next, rows + found);
+            in_vain += u64::from(found == 0);
             if cursor == 0 {
                 return Ok(Cursor::End);
             }
-            if !going || rows >= step.count {
+            if !going || rows >= step.count || in_vain >= MOST_IN_VAIN {
                 return Ok(Cursor::Server(cursor));
             }
         }

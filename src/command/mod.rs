@@ -35,16 +35,10 @@ pub use scan::SCAN;
 pub use scores::{COUNT, FORSCORE, SCOREAT};
 pub use verify::VERIFY;
 
-use std::time::Duration;
-
 use crate::board::{Board, Schema};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::server::{Access, Call, Hash, Text, ZSet};
-
-/// A step of a command that goes on by a cursor ends early when it takes longer. Less than what is promised, because the
-/// last stride and the reply take their time too.
-const STEP_TIME: Duration = Duration::from_millis(3);
 
 type ServerBoard<'c> = Board<ZSet<'c>>;
 

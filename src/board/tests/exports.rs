@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-use super::random::{apply, name, op, rules, value, Op, PLAIN_WRITE};
+use super::random::{apply, name, op, rules, value, PLAIN_WRITE};
 use super::*;
 use crate::board::{lines_of, Board, Cursor, Kind, Line, Only, Schema, Step, Update, Value, Write};
 use crate::error::LineProblem;
@@ -30,7 +30,7 @@ fn line(name: &[u8], values: &Tuple, time: Option<i64>) -> Line<'static> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     /// Whoever is on the board throughout is returned, with scores that it had at some time.
     #[test]
@@ -57,8 +57,8 @@ proptest! {
                 break;
             }
             for (index, seeds) in moves.by_ref().take(3) {
-                let op = Op::Set { name: index, seeds, only: Only::Any, update: Update::Set, keep: None, at: 7 };
-                apply(op, &mut board, &mut naive, |seeds| tuple(&rules, seeds));
+                let write = Write { now: EPOCH + 7, ..PLAIN_WRITE };
+                board.write(&write, &[(tuple(&rules, &seeds), name(index))]).unwrap();
             }
         }
         for name in staying {
@@ -119,6 +119,21 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Whatever a line or a cursor is, it is taken or refused.
+    #[test]
+    fn any_line_and_cursor_is_taken_or_refused(bytes in any::<Vec<u8>>(), rules in rules(),
+                                               json in r#"\{("(member|score|scores|time|data|x)":("a"|-?[0-9]{1,25}|null|\{"f0":1\}|\[\]|"inf"),?){0,4}\}"#) {
+        let schema = Schema::new(rules);
+        for text in [bytes.as_slice(), json.as_bytes()] {
+            if let Err(problem) = Line::parse(&schema, text) {
+                prop_assert!(problem.to_string().bytes().all(|byte| matches!(byte, b' '..=b'~')), "{problem}");
+            }
+        }
+        let _ = Cursor::parse(&bytes);
+    }
+}
+
 type Batch = Vec<(u8, Vec<u64>, i64)>;
 
 fn lines() -> impl Strategy<Value = Batch> {
@@ -135,7 +150,8 @@ fn schema(text: &str) -> Schema {
 #[test]
 fn lines_say_who_has_what() {
     let two = "FIELD gold BITS 10 FIELD silver FLOAT";
-    let cases: &[(&str, &str, &[u8], &[Value], Option<&str>)] = &[
+    type Case = (&'static str, &'static str, &'static [u8], &'static [Value], Option<&'static str>);
+    let cases: &[Case] = &[
         ("", r#"{"member":"ann","score":5}"#, b"ann", &[Value::Float(5.0)], None),
         (
             "",

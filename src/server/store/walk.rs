@@ -7,8 +7,10 @@ use crate::server::api::{Key, Text};
 
 /// How far from an end, or inside a group of equal scores, stepping is cheaper than a call that jumps.
 const NEAR: u64 = 64;
-/// Elements fetched by one call where stepping cannot start.
-const CHUNK: u64 = 1000;
+/// Elements fetched by the first call where stepping cannot start: most walks are short. Each further call fetches twice as
+/// many, up to `CHUNK`.
+const FIRST_CHUNK: u64 = 16;
+const CHUNK: u64 = 1024;
 
 impl<'c> ZSet<'c> {
     /// From an index on, until `visit` says false or the end.
@@ -119,11 +121,11 @@ impl<'c> ZSet<'c> {
         direction: Direction,
         visit: &mut dyn FnMut(Text<'c>, f64) -> Result<bool>,
     ) -> Result<()> {
-        let mut next = Some(from);
+        let (mut next, mut chunk) = (Some(from), FIRST_CHUNK);
         while let Some(index) = next.filter(|index| *index < self.card()) {
             let (first, last) = match direction {
-                Direction::Up => (index, index.saturating_add(CHUNK - 1)),
-                Direction::Down => (index.saturating_sub(CHUNK - 1), index),
+                Direction::Up => (index, index.saturating_add(chunk - 1)),
+                Direction::Down => (index.saturating_sub(chunk - 1), index),
             };
             let reply = self.ctx().zrange(self.name(), first, last)?;
             for i in 0..reply.len() {
@@ -138,6 +140,7 @@ impl<'c> ZSet<'c> {
                 Direction::Up => Some(last + 1),
                 Direction::Down => first.checked_sub(1),
             };
+            chunk = (chunk * 2).min(CHUNK);
         }
         Ok(())
     }
