@@ -28,8 +28,11 @@ static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(make_implicit);
 struct Interned {
     schemas: HashMap<Box<[u8]>, Arc<Schema>>,
     /// The two that were read last: commands come in runs on one kind of board, and on its periods.
-    last: [Option<(Box<[u8]>, Arc<Schema>)>; 2],
+    last: [Option<Parsed>; 2],
 }
+
+/// The text of a schema, and the schema.
+type Parsed = (Box<[u8]>, Arc<Schema>);
 
 /// A board's marker.
 pub struct Marker<N> {

@@ -86,6 +86,8 @@ pub(super) struct State<N> {
 }
 
 /// A write whose members were looked up.
+// There is one a board and command, on the stack: a box would cost every write an allocation.
+#[allow(clippy::large_enum_variant)]
 pub enum Plan<N> {
     /// One member's score says it all.
     Score(f64),

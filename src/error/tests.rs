@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Damage, Error, LineProblem, Shown};
+use super::{Damage, Error, LineProblem, NamedKey, Shown};
 
 /// An example of every variant. `covers` does not compile without an example for each of them.
 macro_rules! examples {
@@ -64,8 +64,8 @@ fn errors() -> Vec<Error> {
         WrongType => WrongType,
         HashType(_) => HashType(shown("players")),
         TryAgain => TryAgain,
-        CrossSlot(_) => CrossSlot(shown("players")),
-        NoPermission(_) => NoPermission(shown("players")),
+        CrossSlot(..) => CrossSlot(NamedKey::Hash, shown("players")),
+        NoPermission(..) => NoPermission(NamedKey::Hash, shown("players")),
         Damaged(_) => Damaged(Damage::Stray),
         UnknownOption(_) => UnknownOption(shown("X")),
         OptionTwice(_) => OptionTwice("JSON"),

@@ -77,8 +77,8 @@ fn step(model: Model, schema: &Schema, names: &[Vec<u8>], input: &mut Input) -> 
         8 => board.create(schema.rules.clone(), input.bool(), b"b"),
         _ => {
             let keep = Some(input.bool().then_some(3));
-            let alteration = Alteration { keep, update: Some(Update::Best), data: None };
-            board.alter(alteration.apply(&board.schema().rules))
+            let alteration = Alteration { keep, update: Some(Update::Best), ..Alteration::default() };
+            alteration.apply(&board.schema().rules).and_then(|rules| board.alter(rules))
         }
     };
     if let Err(error) = done {
