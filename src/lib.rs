@@ -7,6 +7,7 @@ pub mod calendar;
 pub mod command;
 pub mod config;
 pub mod docs;
+pub mod duration;
 pub mod error;
 #[cfg(any(test, fuzzing))]
 #[allow(missing_docs)]
