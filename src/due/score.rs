@@ -91,11 +91,15 @@ impl State {
         if score >= 0.0 {
             return State::Waiting(whole as i64);
         }
-        let attempt = (score - whole) * ATTEMPTS as f64;
-        if attempt == 0.0 || attempt.fract() != 0.0 {
-            return State::Invalid;
+        let attempt = ((score - whole) * ATTEMPTS as f64) as i64;
+        let hold = Hold { until: (whole as i64).saturating_add(END_OF_TIME), attempt };
+        // A claim is what a claim would be written as, and nothing near it.
+        let is_claim = (1..ATTEMPTS).contains(&attempt) && hold.score() == score;
+        if is_claim {
+            State::Claimed(hold)
+        } else {
+            State::Invalid
         }
-        State::Claimed(Hold { until: (whole as i64).saturating_add(END_OF_TIME), attempt: attempt as i64 })
     }
 
     /// When the item is due; `None` if it never is.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use super::api::{Ctx, Text};
 use super::store::{Change, Effects};
@@ -22,13 +23,13 @@ impl<'a> Moment<'a> {
         Moment { ctx, effects: RefCell::default() }
     }
 
-    /// One outside of commands. What `act` changes is known when it ends.
-    pub(super) fn outside<R>(ctx: Ctx<'a>, act: impl for<'m> FnOnce(&'m Moment<'m>) -> R) -> R {
+    /// One outside of commands. What `act` changes is known when it ends, also by a panic: `None`.
+    pub(super) fn outside<R>(ctx: Ctx<'a>, act: impl for<'m> FnOnce(&'m Moment<'m>) -> R) -> Option<R> {
         // It is borrowed for as long as it lives. What it noted is gone once that is known.
         let moment = ManuallyDrop::new(Moment { ctx, effects: RefCell::new(Effects::outside_commands()) });
-        let result = act(&moment);
+        let result = catch_unwind(AssertUnwindSafe(|| act(&moment)));
         moment.make_known();
-        result
+        result.ok()
     }
 
     /// Notes a change of a key, which was made.

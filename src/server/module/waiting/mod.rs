@@ -101,7 +101,8 @@ fn arm(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
     }
 }
 
-/// Gives those who wait what is due, first come, first served. When the next item is due.
+/// Gives those who wait what is due, first come, first served. When the next item is due; `None` also if it is due now,
+/// and those who wait cannot have it.
 fn serve<'m>(moment: &'m Moment<'m>, number: u64) -> Option<i64> {
     let name = table().queue(number)?.name.clone();
     // A key of another type is waited on, as the core does.
@@ -125,7 +126,8 @@ fn serve<'m>(moment: &'m Moment<'m>, number: u64) -> Option<i64> {
         let rows = rows.into_iter().map(|Row { item, due, hold }| Row { item: item.into_kept(), due, hold });
         release(moment.ctx, &waiter, Ok(rows.collect()));
     }
-    next
+    let reached = now.saturating_add(table().queue(number)?.furthest_ahead());
+    next.filter(|due| *due > reached)
 }
 
 /// The first client for whom something that is due at `due` is due now.
@@ -172,9 +174,7 @@ fn forget(ctx: Ctx, blocked: Blocked) {
 /// Those who have waited long enough are told that nothing was due.
 fn end_waits(ctx: Ctx, number: u64) {
     let ticks = ticks();
-    let over = |waiter: &&Waiter| waiter.deadline.is_some_and(|deadline| deadline <= ticks);
-    let ended: Vec<Waiter> =
-        table().queue(number).map(|queue| queue.waiters().filter(over).copied().collect()).unwrap_or_default();
+    let ended = table().queue(number).map(|queue| queue.ended_by(ticks)).unwrap_or_default();
     ended.iter().for_each(|waiter| release(ctx, waiter, Ok(Vec::new())));
 }
 
@@ -198,12 +198,10 @@ fn look(ctx: Ctx, number: u64) {
     }
     let mut next = None;
     if ctx.may_write_by_itself() {
-        next = Moment::outside(ctx, |moment| serve(moment, number));
+        next = Moment::outside(ctx, |moment| serve(moment, number)).flatten();
     }
     end_waits(ctx, number);
-    // One who could not be served, because memory is scarce or the key is not ours, is tried again at the next look.
-    let later = next.filter(|due| *due > ctx.now());
-    arm(&mut table(), ctx, number, later);
+    arm(&mut table(), ctx, number, next);
 }
 
 /// Starts all timers anew.

@@ -1,6 +1,6 @@
 //! Who waits, on which key, in which order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::raw::c_int;
 
 use crate::due::Demand;
@@ -29,6 +29,10 @@ pub struct Queue {
     pub name: Text<'static>,
     /// By arrival.
     waiters: BTreeMap<u64, Waiter>,
+    /// Of each client that has one, and its arrival.
+    deadlines: BTreeSet<(u64, u64)>,
+    /// How far each client's clock is ahead, and its arrival.
+    ahead: BTreeSet<(i64, u64)>,
     /// The timer, and when it fires.
     pub timer: Option<(Timer, u64)>,
 }
@@ -77,8 +81,7 @@ impl Table {
         self.last_number = self.last_number.wrapping_add(1);
         let arrival = self.last_number;
         let number = *self.numbers.entry((database, name.bytes().to_vec())).or_insert(arrival);
-        let new = || Queue { database, name: Text::new(name.bytes()), waiters: BTreeMap::new(), timer: None };
-        self.queues.entry(number).or_insert_with(new).waiters.insert(arrival, waiter);
+        self.queues.entry(number).or_insert_with(|| Queue::new(database, name)).insert(arrival, waiter);
         self.places.insert(waiter.blocked, (number, arrival));
         number
     }
@@ -87,7 +90,7 @@ impl Table {
     pub fn leave(&mut self, ctx: Ctx, blocked: Blocked) -> bool {
         let Some((number, arrival)) = self.places.remove(&blocked) else { return false };
         let Some(queue) = self.queues.get_mut(&number) else { return false };
-        queue.waiters.remove(&arrival);
+        queue.remove(arrival);
         if queue.waiters.is_empty() {
             self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
             let ended = self.queues.remove(&number);
@@ -100,6 +103,31 @@ impl Table {
 }
 
 impl Queue {
+    fn new(database: c_int, name: &Text) -> Queue {
+        Queue {
+            database,
+            name: Text::new(name.bytes()),
+            waiters: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            ahead: BTreeSet::new(),
+            timer: None,
+        }
+    }
+
+    fn insert(&mut self, arrival: u64, waiter: Waiter) {
+        self.deadlines.extend(waiter.deadline.map(|deadline| (deadline, arrival)));
+        self.ahead.insert((waiter.ahead, arrival));
+        self.waiters.insert(arrival, waiter);
+    }
+
+    fn remove(&mut self, arrival: u64) {
+        let Some(waiter) = self.waiters.remove(&arrival) else { return };
+        self.ahead.remove(&(waiter.ahead, arrival));
+        if let Some(deadline) = waiter.deadline {
+            self.deadlines.remove(&(deadline, arrival));
+        }
+    }
+
     /// In the order in which they came.
     pub fn waiters(&self) -> impl Iterator<Item = &Waiter> {
         self.waiters.values()
@@ -107,11 +135,17 @@ impl Queue {
 
     /// The earliest deadline.
     pub fn deadline(&self) -> Option<u64> {
-        self.waiters().filter_map(|waiter| waiter.deadline).min()
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// Those whose deadlines have come.
+    pub fn ended_by(&self, ticks: u64) -> Vec<Waiter> {
+        let ended = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= ticks);
+        ended.filter_map(|(_, arrival)| self.waiters.get(arrival).copied()).collect()
     }
 
     /// The clock that is furthest ahead.
     pub fn furthest_ahead(&self) -> i64 {
-        self.waiters().map(|waiter| waiter.ahead).max().unwrap_or(0)
+        self.ahead.last().map_or(0, |(ahead, _)| *ahead)
     }
 }
