@@ -1,7 +1,7 @@
 //! Calls that fail in every way that the reference names.
 
 /// By family of commands: what is there beforehand, and the calls; each line is a command.
-pub const CALLS: &[&str] = &[BOARDS, LIMITS];
+pub const CALLS: &[&str] = &[BOARDS, LIMITS, SCHEDULES];
 
 const BOARDS: &str = r#"
 SET text x
@@ -163,4 +163,18 @@ RANK.CREATE board FIELD gold INT
 RATE.CHECK board 5/1s
 HSET hash a b
 RATE.CHECK hash 5/1s FIXED
+"#;
+
+const SCHEDULES: &str = r#"
+DUE.ADD jobs 5 a b
+DUE.ADD jobs product:7 5m
+DUE.ADD jobs AT -1 a
+DUE.ADD jobs IN x a
+DUE.ADD jobs NX XX AT 5 a
+DUE.ADD text AT 5 a
+DUE.CLAIM jobs COUNT 0
+DUE.CLAIM jobs LEASE 0
+DUE.CLAIM jobs BLOCK x
+DUE.CLAIM jobs NOW -1
+DUE.ACK jobs x a
 "#;
