@@ -196,7 +196,7 @@ on_every_server! {
                 let mut pipeline = redis::pipe();
                 for line in lines {
                     let mut words = line.split(' ');
-                    pipeline.cmd(words.next().unwrap()).arg(&words.collect::<Vec<_>>());
+                    pipeline.cmd(words.next().unwrap()).arg(words.collect::<Vec<_>>());
                 }
                 let _: redis::Value = pipeline.query(&mut con).unwrap();
                 let _ = waiting.join().unwrap();

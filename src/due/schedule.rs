@@ -9,7 +9,7 @@ pub trait Items {
     type Item: Clone;
 
     /// How many elements there are.
-    fn len(&self) -> u64;
+    fn card(&self) -> u64;
 
     /// The score of an item.
     fn score(&self, item: &Self::Item) -> Option<f64>;
@@ -181,9 +181,9 @@ pub fn tally<S: Items>(items: &S, now: i64) -> Result<Tally> {
     });
     let valid = waiting.saturating_add(lapsed).saturating_add(claimed);
     Ok(Tally {
-        items: items.len(),
+        items: items.card(),
         due: items.count_below(due_end)?.saturating_sub(below).saturating_add(lapsed),
         claimed,
-        invalid: items.len().saturating_sub(valid),
+        invalid: items.card().saturating_sub(valid),
     })
 }

@@ -14,7 +14,7 @@ struct List(BTreeMap<u8, f64>);
 impl Items for List {
     type Item = u8;
 
-    fn len(&self) -> u64 {
+    fn card(&self) -> u64 {
         self.0.len() as u64
     }
 
@@ -177,7 +177,8 @@ impl World {
     fn add(&mut self, item: u8, at: i64, only: Only) {
         let there = self.list.0.contains_key(&item);
         let live = self.known.get(&item).is_some_and(|known| known.held.is_some() && known.due > self.now);
-        let wanted = !live && !(there && only == Only::New) && (there || only != Only::Existing);
+        let excluded = if there { Only::New } else { Only::Existing };
+        let wanted = !live && only != excluded;
         let before = self.list.clone();
         let new = add(&mut self.list, &item, at, self.now, only);
         assert_eq!(new, wanted && !there);
@@ -235,10 +236,10 @@ impl World {
         assert!(self.known.keys().all(|item| self.list.0.contains_key(item)), "an item was lost");
         let live = self.known.values().filter(|known| known.held.is_some() && known.due > self.now).count() as u64;
         let expected = Tally {
-            items: self.list.len(),
+            items: self.list.card(),
             due: self.due().len() as u64,
             claimed: live,
-            invalid: self.list.len() - self.known.len() as u64,
+            invalid: self.list.card() - self.known.len() as u64,
         };
         assert_eq!(tally(&self.list, self.now), Ok(expected));
         assert_eq!(next_due(&self.list), self.known.values().map(|known| known.due).min());

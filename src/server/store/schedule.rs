@@ -38,7 +38,7 @@ impl<'c> Schedule<'c> {
 impl<'c> Items for Schedule<'c> {
     type Item = Text<'c>;
 
-    fn len(&self) -> u64 {
+    fn card(&self) -> u64 {
         self.key().map_or(0, Key::len)
     }
 
