@@ -144,7 +144,7 @@ on_every_server! {
             ("DUE.ADD q AT 5", "ERR wrong number of arguments for 'due.add' command".into()),
             ("DUE.ADD q NX AT 5", "ERR wrong number of arguments for 'due.add' command".into()),
             ("DUE.ADD q 5 a b", "ERR expected AT ms or IN duration, got '5'".into()),
-            ("DUE.ADD q NX XX AT 5 a", "ERR NX and XX exclude each other".into()),
+            ("DUE.ADD q NX XX AT 5 a", "ERR NX and XX are mutually exclusive".into()),
             ("DUE.ADD q NX NX AT 5 a", "ERR NX is given twice".into()),
             ("DUE.ADD q AT -1 a", "ERR AT takes 0 to 17592186044415, got -1".into()),
             ("DUE.ADD q AT 17592186044416 a", "ERR AT takes 0 to 17592186044415, got 17592186044416".into()),
@@ -154,7 +154,7 @@ on_every_server! {
             ("DUE.ADD text AT 5 a", "WRONGTYPE Operation against a key holding the wrong kind of value".into()),
             ("DUE.CLAIM q COUNT 0", "ERR COUNT takes 1 to 10000, got 0".into()),
             ("DUE.CLAIM q COUNT 10001", "ERR COUNT takes 1 to 10000, got 10001".into()),
-            ("DUE.CLAIM q COUNT", "ERR COUNT has no value".into()),
+            ("DUE.CLAIM q COUNT", "ERR COUNT needs a value".into()),
             ("DUE.CLAIM q LEASE 0", format!("ERR LEASE takes 1ms to 36500d, {duration}, got 0")),
             ("DUE.CLAIM q BLOCK x", format!("ERR BLOCK takes 0 to 36500d, {duration}, got x")),
             ("DUE.CLAIM q NOW -1", "ERR NOW takes 0 to 14438586044415, got -1".into()),
@@ -172,14 +172,14 @@ on_every_server! {
             ("DUE.MOVE q ON 5 1 a", "ERR expected AT ms or IN duration, got 'ON'".into()),
             ("DUE.MOVE text IN 5 1 a", "WRONGTYPE Operation against a key holding the wrong kind of value".into()),
             ("DUE.INFO q X", "ERR unknown option 'X'".into()),
-            ("DUE.INFO q NOW", "ERR NOW has no value".into()),
+            ("DUE.INFO q NOW", "ERR NOW needs a value".into()),
             ("DUE.INFO text", "WRONGTYPE Operation against a key holding the wrong kind of value".into()),
         ] {
             expect(&mut con, line, &error);
         }
         assert_eq!(reply(&mut con, "DEBUG DIGEST"), before);
         expect(&mut con, "CONFIG SET rank.max-rows 5", "+OK");
-        expect(&mut con, "DUE.CLAIM q COUNT 6", "ERR the reply would hold 6 rows, more than rank.max-rows (5)");
+        expect(&mut con, "DUE.CLAIM q COUNT 6", "ERR the reply would have 6 rows, more than rank.max-rows (5): read fewer at a time");
         assert_eq!(reply(&mut con, "DEBUG DIGEST"), before);
     }
 

@@ -311,6 +311,28 @@ on_every_server! {
         assert!(answer(claimer).starts_with("[[\"b\", "));
     }
 
+    /// The server does not redirect those who wait. They are told to try again, and then it does.
+    fn a_slot_that_moves_takes_those_who_wait_along(kind: Kind) {
+        let cluster = Cluster::start(kind, false);
+        let slot = cluster.slot_of("q");
+        let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
+        let mut con = from.connect();
+        let stays = wait_for(from, "DUE.POP q BLOCK 200ms");
+        assert_eq!(answer(stays), "[]");
+        expect(&mut con, "DUE.ADD q IN 100ms a", "1");
+        assert!(answer(wait_for(from, "DUE.POP q BLOCK 0")).starts_with("[[\"a\", "));
+        let moves = wait_for(from, "DUE.POP q BLOCK 0");
+        for node in [to, from] {
+            expect(&mut node.connect(), &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)), "+OK");
+        }
+        let got = answer(moves);
+        assert_eq!(got, "TRYAGAIN the key's slot moved to another node while the client was waiting");
+        assert!(reply(&mut con, "DUE.POP q BLOCK 0").starts_with("MOVED "));
+        expect(&mut to.connect(), "DUE.ADD q AT 1 b", "1");
+        let mut client = cluster.client();
+        assert_eq!(client.line("DUE.POP q BLOCK 0"), r#"[["b", 1]]"#);
+    }
+
     fn looks_leave_no_trace(server: Server) {
         let mut con = server.connect();
         expect(&mut con, "CONFIG SET maxmemory-policy allkeys-lru", "+OK");

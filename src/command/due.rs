@@ -13,30 +13,30 @@ use crate::number::parse_integer;
 use crate::server::{serve_first, tell, wait, Access, Arg, Args, Call, Reply, Schedule, Text, Wait};
 
 command! { ADD = add_items;
-    Doc::write("due.add", "key [NX|XX] {AT ms|IN duration} item ...",
+    Doc::write("due.add", "key condition:[NX|XX] time:{AT ms|IN duration} item ...",
     "Schedules items for a time. Returns how many are new.", "O(log(N)) for each item.").fast().since(SINCE)
 }
 
 command! { CLAIM = claim;
-    Doc::write("due.claim", "key [COUNT n] [LEASE lease] [BLOCK timeout] [NOW ms]",
+    Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] [BLOCK timeout] [NOW ms]",
     "Claims what is due, for the time of a lease, or waits for it.", "O(M*log(N)) with M items claimed.")
     .fast().blocking().since(SINCE)
 }
 
 command! { POP = pop;
-    Doc::remove("due.pop", "key [COUNT n] [BLOCK timeout] [NOW ms]",
+    Doc::remove("due.pop", "key [COUNT count:n] [BLOCK timeout] [NOW ms]",
     "Removes and returns what is due, or waits for it.", "O(M*log(N)) with M items removed.")
     .fast().blocking().since(SINCE).keys(&[KeySpec::at(1, KeyUse::Pop)])
 }
 
 command! { ACK = ack;
-    Doc::remove("due.ack", "key {token item} ...",
+    Doc::remove("due.ack", "key claim:{token item} ...",
     "Removes claimed items that are done. Returns how many were still held.", "O(log(N)) for each item.")
     .fast().since(SINCE)
 }
 
 command! { MOVE = move_item;
-    Doc::write("due.move", "key {AT ms|IN duration} token item",
+    Doc::write("due.move", "key time:{AT ms|IN duration} token item",
     "Sets the end of a claimed item's lease: to try it again later, or to hold it longer.", "O(log(N)).")
     .fast().since(SINCE)
 }
