@@ -302,6 +302,12 @@ pub enum Error {
     OffsetWithoutPeriod,
     OffsetIsSet,
     HasPeriods,
+    /// `DUE.ADD` or `DUE.MOVE` without a time.
+    NoTime(Shown),
+    /// While a client waited, its user lost the right to.
+    NoLongerPermitted,
+    /// While a client waited, the key's slot went to another node.
+    KeyMoved,
     /// What the server itself answered to a call of ours.
     Server(String),
     Internal,
@@ -494,6 +500,11 @@ impl fmt::Display for Error {
                 write!(f, "ERR key holds a hash that is not a limiter: field '{name}' is {value}")
             }
             LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),
+            NoTime(Shown(got)) => write!(f, "ERR expected AT ms or IN duration, got '{got}'"),
+            NoLongerPermitted => {
+                f.write_str("NOPERM this user lost the permission to run this command on this key while waiting")
+            }
+            KeyMoved => f.write_str("TRYAGAIN the key's slot moved to another node while the client was waiting"),
             Server(text) => f.write_str(text),
             Internal => f.write_str("ERR internal error in redis-rank, see the server log"),
         }

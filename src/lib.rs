@@ -7,6 +7,8 @@ pub mod calendar;
 pub mod command;
 pub mod config;
 pub mod docs;
+pub mod due;
+pub mod duration;
 pub mod error;
 #[cfg(any(test, fuzzing))]
 #[allow(missing_docs)]
@@ -67,6 +69,12 @@ const COMMANDS: &[Command] = &[
     command::CHECK,
     command::PEEK,
     command::RESET,
+    command::due::ADD,
+    command::due::CLAIM,
+    command::due::POP,
+    command::due::ACK,
+    command::due::MOVE,
+    command::due::INFO,
 ];
 
 fn init(context: &Context, args: &[RedisString]) -> Status {

@@ -44,6 +44,12 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.putdata", 4, "write denyoom", &["RO access"]),
     ("rank.getdata", -3, "readonly", &["RO access"]),
     ("rank.deldata", -3, "write", &["RO access"]),
+    ("due.add", -5, "write denyoom fast", &["RW access update"]),
+    ("due.claim", -2, "write denyoom blocking fast", &["RW access update"]),
+    ("due.pop", -2, "write blocking fast", &["RW access delete"]),
+    ("due.ack", -4, "write fast", &["RW delete"]),
+    ("due.move", 6, "write denyoom fast", &["RW access update"]),
+    ("due.info", -2, "readonly", &["RO access"]),
 ];
 
 fn items(value: &Value) -> &[Value] {

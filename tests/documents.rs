@@ -350,7 +350,8 @@ on_every_server! {
         let fields: String = (1..=32).map(|i| format!(" FIELD f{i}")).collect();
         let calls = errors::CALLS.iter().flat_map(|calls| calls.lines()).map(str::to_owned);
         let calls = calls.chain([format!("RANK.CREATE new{fields} FIELD x")]).filter(|line| !line.is_empty());
-        let given: BTreeSet<String> = calls.map(|line| reply(&mut con, &line)).collect();
+        let mut given: BTreeSet<String> = calls.map(|line| reply(&mut con, &line)).collect();
+        given.insert(errors::of_a_wait(&server));
         let reference = reference();
         // CROSSSLOT and TRYAGAIN are for the tests with a cluster.
         let is_error = |word: &&str| ["ERR ", "WRONGTYPE ", "NOPERM "].iter().any(|code| word.starts_with(code));

@@ -16,6 +16,13 @@ pub fn both_answer(ours: &Value, theirs: &Value) -> bool {
     *ours != Value::Nil && *theirs != Value::Nil
 }
 
+/// `[1, [[item, due]]]` and `[1, [item], …, 1, 0, …]`: of all that see the item one removes it.
+pub fn one_taken(ours: &Value, theirs: &Value) -> bool {
+    let ([_, rows], [_, seen, rest @ ..]) = (items(ours), items(theirs)) else { return false };
+    let removed = rest.iter().filter(|reply| **reply == Value::Int(1)).count();
+    matches!((items(rows), items(seen)), ([row], [item]) if items(row).first() == Some(item)) && removed == 1
+}
+
 /// `[rank, member, score]` and `[rank, score]`
 pub fn rank_and_score(ours: &Value, theirs: &Value) -> bool {
     matches!((items(ours), items(theirs)), ([rank, _, score], [their_rank, their_score])

@@ -10,7 +10,8 @@ use super::cli::Cli;
 use super::support::Server;
 use super::Outcome;
 
-pub const ALL: &[fn(&Server, &mut Cli) -> Outcome] = &[sorted_set, medals, game, request_log, limiter, ending];
+pub const ALL: &[fn(&Server, &mut Cli) -> Outcome] =
+    &[sorted_set, medals, game, request_log, limiter, schedule, ending];
 
 const PLAYERS: usize = 100_000;
 const REQUESTS: usize = 100_000;
@@ -133,6 +134,35 @@ fn fire(mut connection: Connection) -> RedisResult<usize> {
     }
     let verdicts: Vec<Vec<i64>> = pipeline.query(&mut connection)?;
     Ok(verdicts.iter().filter(|verdict| verdict.first() == Some(&0)).count())
+}
+
+fn schedule(server: &Server, cli: &mut Cli) -> Outcome {
+    cli.title("Things that become due")?;
+    cli.run("DUE.ADD jobs IN 1500ms send:invoice")?;
+    cli.say("Three workers wait. One of them has the job when it is due, and dies with it:")?;
+    let start = Instant::now();
+    let waiting: Vec<_> = (0..3)
+        .map(|_| server.connect())
+        .map(|mut connection| {
+            thread::spawn(move || {
+                let mut claim = redis::cmd("DUE.CLAIM");
+                claim.arg("jobs").arg("LEASE").arg("1s").arg("BLOCK").arg("2s");
+                claim.query::<Vec<(String, i64, i64, i64)>>(&mut connection)
+            })
+        })
+        .collect();
+    let mut tokens = Vec::new();
+    for worker in waiting {
+        let rows = worker.join().map_err(|_| "a worker panicked")??;
+        tokens.extend(rows.into_iter().map(|(item, token, ..)| (item, token)));
+    }
+    cli.say(&format!("After {:.1} s: {tokens:?}\n", start.elapsed().as_secs_f64()))?;
+    cli.say("Its lease ends, so the next one who asks has it, as the second attempt:")?;
+    cli.run("DUE.CLAIM jobs BLOCK 5s")?;
+    cli.say("The dead worker's token is void:")?;
+    let (item, token) = tokens.first().ok_or("nobody had the job")?;
+    cli.run(&format!("DUE.ACK jobs {token} {item}"))?;
+    cli.run("DUE.INFO jobs")
 }
 
 fn ending(_: &Server, cli: &mut Cli) -> Outcome {

@@ -5,6 +5,7 @@ mod args;
 mod attributes;
 mod board;
 mod create;
+pub mod due;
 mod groups;
 mod incr;
 mod lists;

@@ -18,6 +18,7 @@ pub struct Doc {
     pub since: &'static str,
     effect: Effect,
     is_fast: bool,
+    may_block: bool,
     /// The handler tells where keys are: 7.0 takes the keys of a cluster's commands from positions, not from specs.
     tells_keys: bool,
     /// The keys among its arguments.
@@ -89,8 +90,8 @@ impl Doc {
             Effect::Grows => const { &[KeySpec::at(1, KeyUse::Update)] },
             Effect::Shrinks => const { &[KeySpec::at(1, KeyUse::Delete)] },
         };
-        let (is_fast, tells_keys) = (false, false);
-        Doc { name, syntax, summary, complexity, since: "0.1.0", effect, is_fast, tells_keys, keys }
+        let (is_fast, may_block, tells_keys) = (false, false, false);
+        Doc { name, syntax, summary, complexity, since: "0.1.0", effect, is_fast, may_block, tells_keys, keys }
     }
 
     /// A command that reads its first argument.
@@ -128,6 +129,11 @@ impl Doc {
         Doc { is_fast: true, ..self }
     }
 
+    /// May let its client wait.
+    pub const fn blocking(self) -> Doc {
+        Doc { may_block: true, ..self }
+    }
+
     /// The version that had it first.
     pub const fn since(self, since: &'static str) -> Doc {
         Doc { since, ..self }
@@ -152,14 +158,17 @@ impl Doc {
         };
         let fast = if self.is_fast { " fast" } else { "" };
         let keys = if self.tells_keys { " getkeys-api" } else { "" };
-        [effect, fast, keys].concat()
+        let blocking = if self.may_block { " blocking" } else { "" };
+        [effect, fast, keys, blocking].concat()
     }
 
     /// Categories for ACLs, where the server lets modules set them.
     pub fn categories(&self) -> String {
         let effect = if self.effect == Effect::Reads { "read" } else { "write" };
         let types = if self.name.starts_with("rate.") { "sortedset hash" } else { "sortedset" };
-        format!("{effect} {types} {}", if self.is_fast { "fast" } else { "slow" })
+        let speed = if self.is_fast { "fast" } else { "slow" };
+        let blocking = if self.may_block { " blocking" } else { "" };
+        format!("{effect} {types} {speed}{blocking}")
     }
 
     /// The arguments as a tree.

@@ -168,7 +168,7 @@ fn leaf(word: &str) -> Arg {
         "score" | "delta" | "percentile" => ArgType::Double,
         "ms" => ArgType::UnixTime,
         "n" | "lo" | "hi" | "offset" | "count" | "start" | "stop" | "page" | "size" | "distance" | "nummembers"
-        | "cursor" | "limit" | "index" => ArgType::Integer,
+        | "cursor" | "limit" | "index" | "token" => ArgType::Integer,
         _ => ArgType::String,
     };
     let token = is_token.then(|| word.to_owned());

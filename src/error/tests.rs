@@ -123,6 +123,9 @@ fn errors() -> Vec<Error> {
         NotAHashLimiter => NotAHashLimiter,
         LimiterField { .. } => LimiterField { name: shown("rate"), value: shown("x") },
         LimiterOverflow(_) => LimiterOverflow(5),
+        NoTime(_) => NoTime(shown("5")),
+        NoLongerPermitted => NoLongerPermitted,
+        KeyMoved => KeyMoved,
         Server(_) => Server("OOM command not allowed when used memory > 'maxmemory'.".into()),
         Internal => Internal,
     };

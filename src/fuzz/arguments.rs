@@ -65,6 +65,9 @@ const WORDS: &[&str] = &[
     "DATA",
     "OWNED",
     "NODATA",
+    "IN",
+    "LEASE",
+    "BLOCK",
     "{\"k\":1}",
 ];
 

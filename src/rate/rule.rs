@@ -2,21 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use crate::duration::{parse_duration, MILLIS_OF_DAY};
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_integer;
 
 /// The largest limit, and the largest bucket.
 pub(super) const MAX_LIMIT: u64 = 1_000_000_000;
-const MAX_WINDOW_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
-const MILLIS_OF_UNIT: [(&[u8], u64); 6] = [
-    // The first suffix that matches wins: `ms` is before `s`, and no unit, which means seconds, is last.
-    (b"ms", 1),
-    (b"s", 1_000),
-    (b"m", 60_000),
-    (b"h", 3_600_000),
-    (b"d", 86_400_000),
-    (b"", 1_000),
-];
+const MAX_WINDOW_MS: u64 = 366 * MILLIS_OF_DAY;
 
 /// Always within its bounds, which is what keeps the algorithms' sums and products within theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +23,8 @@ impl Rule {
         let limit = parse_number("limit", limit, 1..=MAX_LIMIT)?;
         let window = window.ok_or(Error::LimitWithoutWindow(limit))?;
         let takes = "1ms to 366d, a whole number with ms, s, m, h, d or none for seconds";
-        let window_ms =
-            window_millis(window).ok_or_else(|| Error::Takes { what: "window", takes, got: Shown::new(window) })?;
+        let window_ms = window_millis(window);
+        let window_ms = window_ms.ok_or_else(|| Error::Takes { what: "window", takes, got: Shown::new(window) })?;
         Ok(Rule { limit, window_ms })
     }
 
@@ -60,9 +52,7 @@ pub(super) fn parse_number(what: &'static str, text: &[u8], range: RangeInclusiv
 
 /// A length of time, 1 ms to 366 days, as a client writes it.
 pub fn window_millis(text: &[u8]) -> Option<u64> {
-    let (number, millis) =
-        MILLIS_OF_UNIT.iter().find_map(|(unit, millis)| Some((text.strip_suffix(*unit)?, *millis)))?;
-    Some(integer_within(number, 1..=MAX_WINDOW_MS / millis)?.saturating_mul(millis))
+    parse_duration(text, 1..=MAX_WINDOW_MS)
 }
 
 fn integer_within(text: &[u8], range: RangeInclusive<u64>) -> Option<u64> {

@@ -1,12 +1,13 @@
 //! One call of a command: its arguments, what it changed, its reply.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::os::raw::c_int;
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleString};
 
 use super::api::{Args, Ctx, Reply, Text};
-use super::store::{Change, Effects};
+use super::moment::Moment;
+use super::store::Change;
 
 /// A running command. It lives as long as what it borrows, so that what it notes may be borrowed too.
 pub struct Call<'a> {
@@ -15,7 +16,7 @@ pub struct Call<'a> {
     args: &'a [*mut RedisModuleString],
     /// The server only wanted to know the command's keys.
     asked: Cell<bool>,
-    effects: RefCell<Effects<'a>>,
+    moment: Moment<'a>,
 }
 
 impl<'a> Call<'a> {
@@ -23,7 +24,8 @@ impl<'a> Call<'a> {
     /// The pointers are those the server called the command with, and live for `'a`.
     pub unsafe fn new(ctx: *mut RedisModuleCtx, args: &'a [*mut RedisModuleString]) -> Call<'a> {
         // SAFETY: as the caller says.
-        Call { ctx: unsafe { Ctx::new(ctx) }, args, asked: Cell::new(false), effects: RefCell::default() }
+        let ctx = unsafe { Ctx::new(ctx) };
+        Call { ctx, args, asked: Cell::new(false), moment: Moment::of_command(ctx) }
     }
 
     /// The server wants to know the command's keys, not to run it; only for commands with `getkeys-api`.
@@ -50,14 +52,19 @@ impl<'a> Call<'a> {
         unsafe { Args::new(self.args.get(1..).unwrap_or_default()) }
     }
 
+    /// What works outside of commands too.
+    pub fn moment(&self) -> &Moment<'a> {
+        &self.moment
+    }
+
     /// Notes a change of a key, which was made.
     pub(super) fn note(&self, key: &Text<'a>, change: Change<'a>) {
-        self.effects.borrow_mut().note(key, change);
+        self.moment.note(key, change);
     }
 
     /// Makes known what was changed so far.
     pub(super) fn make_known(&self) {
-        self.effects.borrow_mut().make_known(self.ctx);
+        self.moment.make_known();
     }
 
     /// The reply, which begins once all that was changed is known.

@@ -4,6 +4,7 @@
 mod api;
 mod call;
 mod module;
+mod moment;
 mod store;
 #[cfg(any(test, fuzzing))]
 #[allow(missing_docs)]
@@ -11,5 +12,6 @@ pub mod tests;
 
 pub use api::{Access, Arg, Args, Caller, Reply, Stopwatch, Text};
 pub use call::Call;
-pub use module::{run, start, stop, Command};
-pub use store::{Hash, Limiter, ZSet};
+pub use module::{run, serve_first, start, stop, tell, wait, Command, Wait};
+pub use moment::Moment;
+pub use store::{Hash, Limiter, Schedule, ZSet};

@@ -1,7 +1,9 @@
 //! Calls that fail in every way that the reference names.
 
+use crate::support::*;
+
 /// By family of commands: what is there beforehand, and the calls; each line is a command.
-pub const CALLS: &[&str] = &[BOARDS, LIMITS];
+pub const CALLS: &[&str] = &[BOARDS, LIMITS, SCHEDULES];
 
 const BOARDS: &str = r#"
 SET text x
@@ -164,3 +166,30 @@ RATE.CHECK board 5/1s
 HSET hash a b
 RATE.CHECK hash 5/1s FIXED
 "#;
+
+const SCHEDULES: &str = r#"
+DUE.ADD jobs 5 a b
+DUE.ADD jobs product:7 5m
+DUE.ADD jobs AT -1 a
+DUE.ADD jobs IN x a
+DUE.ADD jobs NX XX AT 5 a
+DUE.ADD text AT 5 a
+DUE.CLAIM jobs COUNT 0
+DUE.CLAIM jobs LEASE 0
+DUE.CLAIM jobs BLOCK x
+DUE.CLAIM jobs NOW -1
+DUE.ACK jobs x a
+"#;
+
+/// What a client is told that waits while its user loses the permission to.
+pub fn of_a_wait(server: &Server) -> String {
+    let mut con = server.connect();
+    expect(&mut con, "ACL SETUSER worker on nopass +due.pop ~awaited", "+OK");
+    let mut worker = server.connect();
+    expect(&mut worker, "AUTH worker x", "+OK");
+    let waiting = std::thread::spawn(move || reply(&mut worker, "DUE.POP awaited BLOCK 0"));
+    wait_until(|| server.info("blocked_clients") == "1");
+    expect(&mut con, "ACL SETUSER worker -due.pop", "+OK");
+    expect(&mut con, "DUE.ADD awaited AT 1 a", "1");
+    waiting.join().expect("a reply")
+}

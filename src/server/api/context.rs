@@ -27,8 +27,8 @@ pub enum EventClass {
 
 impl<'c> Ctx<'c> {
     /// # Safety
-    /// The pointer must be a context that lives for `'c`, of a running command or of the module's load: there the
-    /// server's clock stands still, so that no key expires under an open handle.
+    /// The pointer must be a context that lives for `'c`. In that of a running command, or of the module's load, the
+    /// server's clock stands still, so that no key expires under an open handle; in a timer's it may not.
     pub unsafe fn new(raw: *mut RedisModuleCtx) -> Ctx<'c> {
         Ctx { raw, lives: PhantomData }
     }
@@ -70,6 +70,38 @@ impl<'c> Ctx<'c> {
     /// Whether this is a node of a cluster.
     pub fn is_cluster(self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER)
+    }
+
+    /// Whether a command may wait here: not in transactions, scripts and functions.
+    pub fn may_block(self) -> bool {
+        !self.has_flag(raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING)
+    }
+
+    /// Whether the server has more than `maxmemory`.
+    pub fn is_out_of_memory(self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_OOM)
+    }
+
+    /// Whether a timer may write. A write while clients are paused, or a failover is under way, would end the server.
+    pub fn may_write_by_itself(self) -> bool {
+        let barred = raw::REDISMODULE_CTX_FLAGS_LOADING
+            | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING
+            | raw::REDISMODULE_CTX_FLAGS_READONLY;
+        // SAFETY: takes nothing.
+        let paused = unsafe { api!(RedisModule_AvoidReplicaTraffic)() != 0 };
+        !paused && !self.has_flag(barred)
+    }
+
+    /// The number of the database.
+    pub fn database(self) -> c_int {
+        // SAFETY: the context is alive.
+        unsafe { api!(RedisModule_GetSelectedDb)(self.raw) }
+    }
+
+    /// Goes to another database.
+    pub fn select(self, database: c_int) {
+        // SAFETY: the context is alive. A number that the server gave us is a database's.
+        unsafe { api!(RedisModule_SelectDb)(self.raw, database) };
     }
 
     /// A standalone primary that is not loading, writes no AOF and has no child process.

@@ -154,6 +154,24 @@ impl<'c> Ctx<'c> {
         .map(drop)
     }
 
+    /// Whether this node of a cluster serves a key. By the one command that names a key and leaves no trace: it counts
+    /// no hit or miss, and does not touch the key.
+    pub fn serves(self, key: &Text) -> bool {
+        // SAFETY: the strings are alive during the call; `l` takes a long long.
+        let reply = CallReply::checked(unsafe {
+            api!(RedisModule_Call)(
+                self.raw(),
+                c"MEMORY".as_ptr(),
+                c"cscl".as_ptr(),
+                c"USAGE".as_ptr(),
+                key.raw(),
+                c"SAMPLES".as_ptr(),
+                1 as c_longlong,
+            )
+        });
+        !matches!(reply, Err(Error::TryAgain))
+    }
+
     /// `ZSCAN`: the cursor to go on with, and elements.
     pub fn zscan(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'c>>)> {
         let cursor = cursor.to_string();

@@ -16,6 +16,8 @@ use crate::error::Result;
 pub enum Access {
     /// Like every look-up of the module, one that counts no hit or miss and causes no event.
     Read,
+    /// The same, and as if nobody had: the key's time of last use stays.
+    Look,
     /// A read or a write.
     Write,
 }
@@ -42,6 +44,7 @@ impl<'c> Key<'c> {
     pub fn open(ctx: Ctx<'c>, name: &Text<'c>, access: Access) -> Option<Key<'c>> {
         let mode = match access {
             Access::Read => silent_mode(),
+            Access::Look => silent_mode() | raw::REDISMODULE_OPEN_KEY_NOTOUCH,
             Access::Write => raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
         };
         // SAFETY: context and name are alive.

@@ -10,6 +10,7 @@ macro_rules! api {
     };
 }
 
+mod blocked;
 mod context;
 mod core;
 mod family;
@@ -20,6 +21,7 @@ mod rights;
 mod stopwatch;
 mod text;
 
+pub use blocked::{on_cron, Blocked, Timer};
 pub use context::{Ctx, EventClass};
 pub use family::{climbs_for_ranks, find_family};
 pub use key::{Access, Key, KeyType};

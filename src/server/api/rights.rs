@@ -28,7 +28,7 @@ impl Caller {
     /// Whether the user has permission for a key, by any of the user's selectors.
     pub fn may(&self, key: &Text, access: Access) -> bool {
         let flags = match access {
-            Access::Read => raw::REDISMODULE_CMD_KEY_ACCESS,
+            Access::Read | Access::Look => raw::REDISMODULE_CMD_KEY_ACCESS,
             Access::Write => {
                 raw::REDISMODULE_CMD_KEY_INSERT | raw::REDISMODULE_CMD_KEY_UPDATE | raw::REDISMODULE_CMD_KEY_DELETE
             }
@@ -75,6 +75,23 @@ impl Ctx<'_> {
                 .map_or(User::Nobody, User::Known),
         };
         Caller { user }
+    }
+
+    /// Whether a client may still run a command on a key, which waits since it could.
+    pub fn client_permits(self, client: u64, command: &Text, key: &Text) -> bool {
+        // SAFETY: context and strings are alive; the string that is made is ours, and the user is freed once.
+        unsafe {
+            let name = Text::take(api!(RedisModule_GetClientUserNameById)(self.raw(), client));
+            let Some(name) = name else { return io::Error::last_os_error().raw_os_error() == Some(libc::ENOTSUP) };
+            let user = api!(RedisModule_GetModuleUserFromUserName)(name.raw());
+            if user.is_null() {
+                return false;
+            }
+            let mut words = [command.raw(), key.raw()];
+            let status = api!(RedisModule_ACLCheckCommandPermissions)(user, words.as_mut_ptr(), words.len() as c_int);
+            api!(RedisModule_FreeModuleUser)(user);
+            status == raw::REDISMODULE_OK as c_int
+        }
     }
 
     /// The caller's name, or whether it is a client that may do everything.

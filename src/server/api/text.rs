@@ -134,6 +134,11 @@ impl<'a> Text<'a> {
         unsafe { Text::share(self.raw) }.into_raw()
     }
 
+    /// The same, for as long as it takes.
+    pub fn into_kept(self) -> Text<'static> {
+        Text::own(self.into_raw())
+    }
+
     /// What it says.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the string is alive, and nothing writes to it.

@@ -1,6 +1,7 @@
 //! Commands become known to the server here, and every call of them comes in here.
 
 mod command_info;
+mod waiting;
 
 use std::ffi::CString;
 use std::mem::ManuallyDrop;
@@ -11,6 +12,7 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleInfoCtx, RedisModuleStr
 use redis_module::Context;
 
 use command_info::set_command_info;
+pub use waiting::{serve_first, tell, wait, Wait};
 
 use super::api::{find_family, forget_names, Ctx};
 use super::store::listen;
@@ -92,7 +94,7 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
     set_module_options(ctx);
     register_info(ctx);
     find_family(ctx);
-    commands.iter().all(|command| create(ctx, command)) && listen(ctx)
+    commands.iter().all(|command| create(ctx, command)) && listen(ctx) && waiting::start(ctx)
 }
 
 /// Frees what the module keeps, before it goes.

@@ -63,9 +63,16 @@ impl Noted<'_> {
 #[derive(Default)]
 pub struct Effects<'a> {
     noted: SmallVec<[Noted<'a>; 4]>,
+    /// No command is running that could be counted in place of what is propagated.
+    outside_commands: bool,
 }
 
 impl<'a> Effects<'a> {
+    /// Of a timer.
+    pub fn outside_commands() -> Effects<'a> {
+        Effects { outside_commands: true, ..Effects::default() }
+    }
+
     /// Notes a change that was made.
     pub fn note(&mut self, key: &Text<'a>, change: Change<'a>) {
         self.noted.push(Noted { key: key.clone(), change });
@@ -81,7 +88,7 @@ impl<'a> Effects<'a> {
 
     fn make_some_known(&mut self, ctx: Ctx) {
         stats::WRITES.add(1);
-        if !nobody_listens(ctx) {
+        if self.outside_commands || !nobody_listens(ctx) {
             self.propagate(ctx);
         } else if let [Noted { change: Change::Zadd(..), .. }] = self.noted.as_slice() {
             ctx.count_change();

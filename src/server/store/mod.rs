@@ -5,6 +5,7 @@ mod hash;
 mod limiter;
 mod listeners;
 mod named;
+mod schedule;
 mod walk;
 mod zset;
 
@@ -12,4 +13,5 @@ pub use effects::{Change, Effects};
 pub use hash::Hash;
 pub use limiter::Limiter;
 pub use listeners::listen;
+pub use schedule::Schedule;
 pub use zset::ZSet;

@@ -148,12 +148,21 @@ impl<'c> ZSet<'c> {
 
 /// Whether the key is one; an error if it is something else.
 #[inline]
-fn is_sorted_set(key: Option<&Key>) -> Result<bool> {
+pub(super) fn is_sorted_set(key: Option<&Key>) -> Result<bool> {
     match key.map_or(KeyType::Empty, Key::kind) {
         KeyType::Empty => Ok(false),
         KeyType::SortedSet => Ok(true),
         _ => Err(Error::WrongType),
     }
+}
+
+/// The score of an element of an open sorted set.
+#[inline]
+pub(super) fn score_of(key: &Key, element: &Text) -> Option<f64> {
+    let mut score = 0.0;
+    // SAFETY: the key is an open sorted set.
+    let status = unsafe { api!(RedisModule_ZsetScore)(key.raw(), element.raw(), &mut score) };
+    (status == raw::REDISMODULE_OK as c_int).then_some(score)
 }
 
 /// Iterators over scores are not stopped where they are left: they hold nothing, and the server forgets one when the next
@@ -174,11 +183,7 @@ impl<'c> Store for ZSet<'c> {
     }
 
     fn score(&self, element: &Text<'c>) -> Option<f64> {
-        let key = self.key()?;
-        let mut score = 0.0;
-        // SAFETY: the key is an open sorted set.
-        let status = unsafe { api!(RedisModule_ZsetScore)(key.raw(), element.raw(), &mut score) };
-        (status == raw::REDISMODULE_OK as c_int).then_some(score)
+        score_of(self.key()?, element)
     }
 
     fn index(&self, element: &Text<'c>) -> Result<Option<u64>> {

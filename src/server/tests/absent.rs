@@ -14,6 +14,9 @@ use crate::server::Command;
 
 type Bytes = Vec<u8>;
 
+/// A primary where no client can wait.
+const ALONE: c_int = (raw::REDISMODULE_CTX_FLAGS_MASTER | raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING) as c_int;
+
 thread_local! {
     /// The last error of the command that is running.
     static ERROR: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -63,8 +66,9 @@ fn install() {
         raw::RedisModule_IsKeysPositionRequest = Some(asks_for_keys);
         raw::RedisModule_ReplyWithError = Some(reply_error);
         answers!(RedisModule_OpenKey, (Ctx, Text, c_int) -> *mut RedisModuleKey, ptr::null_mut());
+        answers!(RedisModule_GetSelectedDb, (Ctx) -> c_int, 0);
         answers!(RedisModule_KeyAtPos, (Ctx, c_int), ());
-        answers!(RedisModule_GetContextFlags, (Ctx) -> c_int, raw::REDISMODULE_CTX_FLAGS_MASTER as c_int);
+        answers!(RedisModule_GetContextFlags, (Ctx) -> c_int, ALONE);
         answers!(RedisModule_Milliseconds, () -> c_longlong, 1_700_000_000_000);
         answers!(RedisModule_ReplicateVerbatim, (Ctx) -> c_int, 0);
         answers!(RedisModule_WrongArity, (Ctx) -> c_int, 0);

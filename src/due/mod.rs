@@ -1,0 +1,11 @@
+//! Schedules: items that become due at a time, are claimed for a while, and are acknowledged or become due again.
+//!
+//! All of it is in the scores of one sorted set. Pure: scores and times in, moves out.
+
+mod schedule;
+mod score;
+#[cfg(test)]
+mod tests;
+
+pub use schedule::{acknowledge, add, next_due, prolong, tally, Demand, Items, Only, Row, Tally};
+pub use score::{Hold, State, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS};

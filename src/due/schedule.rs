@@ -1,0 +1,189 @@
+//! What the commands do to a schedule.
+
+use super::score::{due_by, lapsed_by, Hold, Scores, State, CLAIMED, WAITING};
+use crate::error::Result;
+
+/// A sorted set, as far as a schedule needs it.
+pub trait Items {
+    /// A name of an item.
+    type Item: Clone;
+
+    /// How many elements there are.
+    fn card(&self) -> u64;
+
+    /// The score of an item.
+    fn score(&self, item: &Self::Item) -> Option<f64>;
+
+    /// How many scores are below this one.
+    fn count_below(&self, score: f64) -> Result<u64>;
+
+    /// Visits the items with scores in a range, lowest first, until `visit` says false.
+    fn walk(&self, scores: Scores, visit: &mut dyn FnMut(Self::Item, f64) -> bool);
+
+    /// Gives an item a score. Whether that changed anything.
+    fn put(&mut self, item: &Self::Item, score: f64) -> bool;
+
+    /// Removes an item, which is there.
+    fn remove(&mut self, item: &Self::Item);
+}
+
+/// Which items `DUE.ADD` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// All of them.
+    Any,
+    /// Those that are not there.
+    New,
+    /// Those that are.
+    Existing,
+}
+
+/// An item that is due.
+struct Ready<T> {
+    item: T,
+    /// Since when.
+    due: i64,
+    /// The claim that has lapsed.
+    before: Option<Hold>,
+}
+
+/// An item that was taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row<T> {
+    /// Its name.
+    pub item: T,
+    /// Since when it was due.
+    pub due: i64,
+    /// The claim; `None` if it was removed.
+    pub hold: Option<Hold>,
+}
+
+/// Adds an item, or moves one that nobody holds. Whether it is new.
+pub fn add<S: Items>(items: &mut S, item: &S::Item, at: i64, now: i64, only: Only) -> bool {
+    let before = items.score(item).map(State::of);
+    let wanted = match before {
+        None => only != Only::Existing,
+        // Whoever holds it goes on, and its token stays good. A lease that has ended holds nothing.
+        Some(State::Claimed(hold)) if hold.until > now => false,
+        Some(_) => only != Only::New,
+    };
+    wanted && items.put(item, at as f64) && before.is_none()
+}
+
+/// The first items that are due, earliest first.
+fn ready<S: Items>(items: &S, now: i64, count: usize) -> Vec<Ready<S::Item>> {
+    // Each range is in the order of the times that it holds, so the first of both are among the first of each.
+    let mut found = first_due(items, lapsed_by(now), count);
+    found.extend(first_due(items, due_by(now), count));
+    found.sort_by_key(|ready| ready.due);
+    found.truncate(count);
+    found
+}
+
+fn first_due<S: Items>(items: &S, scores: Scores, count: usize) -> Vec<Ready<S::Item>> {
+    let mut found = Vec::new();
+    items.walk(scores, &mut |item, score| {
+        let state = State::of(score);
+        found.extend(state.due().map(|due| Ready { item, due, before: state.hold() }));
+        found.len() < count
+    });
+    found
+}
+
+/// What a claimer asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// The most items.
+    pub count: usize,
+    /// How long the claim lasts; `None` to have the items removed.
+    pub lease_ms: Option<i64>,
+}
+
+impl Demand {
+    /// Takes what is due, earliest first.
+    pub fn take<S: Items>(self, items: &mut S, now: i64) -> Vec<Row<S::Item>> {
+        let ready = ready(items, now, self.count);
+        match self.lease_ms {
+            Some(lease_ms) => claim(items, ready, now.saturating_add(lease_ms)),
+            None => pop(items, ready),
+        }
+    }
+}
+
+/// Claims items that are due.
+fn claim<S: Items>(items: &mut S, ready: Vec<Ready<S::Item>>, until: i64) -> Vec<Row<S::Item>> {
+    let claimed = ready.into_iter().map(|Ready { item, due, before }| {
+        let hold = Hold::after(before, until);
+        items.put(&item, hold.score());
+        Row { item, due, hold: Some(hold) }
+    });
+    claimed.collect()
+}
+
+/// Removes items that are due.
+fn pop<S: Items>(items: &mut S, ready: Vec<Ready<S::Item>>) -> Vec<Row<S::Item>> {
+    ready.iter().for_each(|ready| items.remove(&ready.item));
+    ready.into_iter().map(|Ready { item, due, .. }| Row { item, due, hold: None }).collect()
+}
+
+/// Removes an item that is done. Whether the token was its own.
+pub fn acknowledge<S: Items>(items: &mut S, token: i64, item: &S::Item) -> bool {
+    let held = held(items, token, item).is_some();
+    if held {
+        items.remove(item);
+    }
+    held
+}
+
+/// Lets a lease end at another time. The new token, or `None` if the token was not the item's.
+pub fn prolong<S: Items>(items: &mut S, token: i64, item: &S::Item, until: i64) -> Option<i64> {
+    let hold = Hold { until, ..held(items, token, item)? };
+    items.put(item, hold.score());
+    Some(hold.token())
+}
+
+fn held<S: Items>(items: &S, token: i64, item: &S::Item) -> Option<Hold> {
+    State::of(items.score(item)?).hold().filter(|hold| hold.token() == token)
+}
+
+/// When the first item is due, or was.
+pub fn next_due<S: Items>(items: &S) -> Option<i64> {
+    let first = |scores| first_due(items, scores, 1).first().map(|ready| ready.due);
+    first(WAITING).into_iter().chain(first(CLAIMED)).min()
+}
+
+/// What `DUE.INFO` tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// All of them.
+    pub items: u64,
+    /// Those that could be claimed now.
+    pub due: u64,
+    /// Those that somebody holds.
+    pub claimed: u64,
+    /// Those that are never due.
+    pub invalid: u64,
+}
+
+/// Counts the items. Of negative scores each is looked at: only its fraction tells whether it is a claim.
+pub fn tally<S: Items>(items: &S, now: i64) -> Result<Tally> {
+    let (_, due_end) = due_by(now);
+    let below = items.count_below(WAITING.0)?;
+    let waiting = items.count_below(WAITING.1)?.saturating_sub(below);
+    let (mut lapsed, mut claimed) = (0, 0);
+    items.walk(CLAIMED, &mut |_, score| {
+        match State::of(score).hold() {
+            Some(hold) if hold.until > now => claimed += 1,
+            Some(_) => lapsed += 1,
+            None => {}
+        }
+        true
+    });
+    let valid = waiting.saturating_add(lapsed).saturating_add(claimed);
+    Ok(Tally {
+        items: items.card(),
+        due: items.count_below(due_end)?.saturating_sub(below).saturating_add(lapsed),
+        claimed,
+        invalid: items.card().saturating_sub(valid),
+    })
+}

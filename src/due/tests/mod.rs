@@ -1,0 +1,4 @@
+//! Schedules against a naive model: a list of items that is looked through every time.
+
+mod model;
+mod scores;

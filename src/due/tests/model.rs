@@ -1,0 +1,298 @@
+//! Random steps of several workers, some of whom die, on a clock that also goes back.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use crate::due::{acknowledge, add, next_due, prolong, tally, Demand, Items, Only, State, Tally};
+use crate::error::Result;
+
+/// A sorted set that is sorted anew every time.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct List(BTreeMap<u8, f64>);
+
+impl Items for List {
+    type Item = u8;
+
+    fn card(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn score(&self, item: &u8) -> Option<f64> {
+        self.0.get(item).copied()
+    }
+
+    fn count_below(&self, score: f64) -> Result<u64> {
+        Ok(self.0.values().filter(|other| **other < score).count() as u64)
+    }
+
+    fn walk(&self, (low, high): (f64, f64), visit: &mut dyn FnMut(u8, f64) -> bool) {
+        let mut all: Vec<(f64, u8)> = self.0.iter().map(|(item, score)| (*score, *item)).collect();
+        all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        for (score, item) in all.into_iter().filter(|(score, _)| (low..high).contains(score)) {
+            if !visit(item, score) {
+                return;
+            }
+        }
+    }
+
+    fn put(&mut self, item: &u8, score: f64) -> bool {
+        self.0.insert(*item, score) != Some(score)
+    }
+
+    fn remove(&mut self, item: &u8) {
+        assert!(self.0.remove(item).is_some(), "{item} is not there");
+    }
+}
+
+/// What the model knows of an item.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Known {
+    due: i64,
+    /// The token that acknowledges it, and the number of claims.
+    held: Option<(i64, i64)>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Add {
+        item: u8,
+        at: i64,
+        only: Only,
+    },
+    Claim {
+        count: usize,
+        lease: i64,
+    },
+    Pop {
+        count: usize,
+    },
+    /// With the token that some worker got once, of any item.
+    Ack {
+        got: usize,
+    },
+    Move {
+        got: usize,
+        until: i64,
+    },
+    Forge {
+        token: i64,
+        item: u8,
+    },
+    Clock {
+        to: i64,
+    },
+    /// `ZADD` of what is no time.
+    Spoil {
+        item: u8,
+        score: f64,
+    },
+    Cancel {
+        item: u8,
+    },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let (item, time) = (0_u8..12, 0_i64..400);
+    let only = prop_oneof![Just(Only::Any), Just(Only::New), Just(Only::Existing)];
+    let bad = prop_oneof![Just(-5.0), Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(1e18), Just(-1e18)];
+    let step = prop_oneof![
+        4 => (item.clone(), time.clone(), only).prop_map(|(item, at, only)| Step::Add { item, at, only }),
+        6 => (1_usize..5, 1_i64..60).prop_map(|(count, lease)| Step::Claim { count, lease }),
+        1 => (1_usize..3).prop_map(|count| Step::Pop { count }),
+        4 => (0_usize..1000).prop_map(|got| Step::Ack { got }),
+        3 => (0_usize..1000, time.clone()).prop_map(|(got, until)| Step::Move { got, until }),
+        1 => (0_i64..400 * 512, item.clone()).prop_map(|(token, item)| Step::Forge { token, item }),
+        5 => time.prop_map(|to| Step::Clock { to }),
+        1 => (item.clone(), bad).prop_map(|(item, score)| Step::Spoil { item, score }),
+        1 => item.prop_map(|item| Step::Cancel { item }),
+    ];
+    proptest::collection::vec(step, 1..120)
+}
+
+/// The list that is tested, the model, and every claim that was ever given out.
+#[derive(Default)]
+struct World {
+    list: List,
+    known: BTreeMap<u8, Known>,
+    given: Vec<(u8, i64)>,
+    now: i64,
+}
+
+impl World {
+    /// What is due, earliest first; of equal ones those that were claimed before, then by attempt and name.
+    fn due(&self) -> Vec<(i64, u8)> {
+        let key =
+            |(item, known): (&u8, &Known)| (known.due, known.held.map_or(i64::MAX, |(_, attempt)| attempt), *item);
+        let mut due: Vec<_> = self.known.iter().filter(|(_, known)| known.due <= self.now).map(key).collect();
+        due.sort_unstable();
+        due.into_iter().map(|(due, _, item)| (due, item)).collect()
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Add { item, at, only } => self.add(item, at, only),
+            Step::Claim { count, lease } => self.take(Demand { count, lease_ms: Some(lease) }),
+            Step::Pop { count } => self.take(Demand { count, lease_ms: None }),
+            Step::Ack { got } => {
+                let Some((item, token)) = self.given_once(got) else { return };
+                self.acknowledge(token, item);
+            }
+            Step::Forge { token, item } => self.acknowledge(token, item),
+            Step::Move { got, until } => {
+                let Some((item, token)) = self.given_once(got) else { return };
+                let held = self.holds(token, item);
+                let before = self.list.clone();
+                let new = prolong(&mut self.list, token, &item, until);
+                assert_eq!(new.is_some(), held);
+                match new {
+                    Some(new) => {
+                        let known = self.known.get_mut(&item).unwrap();
+                        *known = Known { due: until, held: known.held.map(|(_, attempt)| (new, attempt)) };
+                        self.given.push((item, new));
+                    }
+                    None => assert_eq!(self.list, before),
+                }
+            }
+            Step::Clock { to } => self.now = to,
+            Step::Spoil { item, score } => {
+                self.known.remove(&item);
+                self.list.put(&item, score);
+            }
+            Step::Cancel { item } => {
+                self.known.remove(&item);
+                self.list.0.remove(&item);
+            }
+        }
+    }
+
+    fn given_once(&self, got: usize) -> Option<(u8, i64)> {
+        self.given.get(got.checked_rem(self.given.len())?).copied()
+    }
+
+    fn holds(&self, token: i64, item: u8) -> bool {
+        self.known.get(&item).is_some_and(|known| known.held.is_some_and(|(own, _)| own == token))
+    }
+
+    fn add(&mut self, item: u8, at: i64, only: Only) {
+        let there = self.list.0.contains_key(&item);
+        let live = self.known.get(&item).is_some_and(|known| known.held.is_some() && known.due > self.now);
+        let excluded = if there { Only::New } else { Only::Existing };
+        let wanted = !live && only != excluded;
+        let before = self.list.clone();
+        let new = add(&mut self.list, &item, at, self.now, only);
+        assert_eq!(new, wanted && !there);
+        if wanted {
+            self.known.insert(item, Known { due: at, held: None });
+        } else {
+            assert_eq!(self.list, before);
+        }
+    }
+
+    fn take(&mut self, demand: Demand) {
+        let expected: Vec<(i64, u8)> = self.due().into_iter().take(demand.count).collect();
+        let rows = demand.take(&mut self.list, self.now);
+        assert_eq!(rows.iter().map(|row| (row.due, row.item)).collect::<Vec<_>>(), expected);
+        for row in rows {
+            let before = self.known.remove(&row.item).unwrap();
+            let Some(lease) = demand.lease_ms else {
+                assert_eq!(row.hold, None);
+                continue;
+            };
+            let hold = row.hold.unwrap();
+            assert_eq!((hold.until, hold.attempt), (self.now + lease, before.held.map_or(1, |(_, n)| n + 1)));
+            // Nobody who has the item now, or had it before, has the same token.
+            if let Some((old, _)) = before.held {
+                assert_ne!(hold.token(), old);
+            }
+            self.known.insert(row.item, Known { due: hold.until, held: Some((hold.token(), hold.attempt)) });
+            self.given.push((row.item, hold.token()));
+        }
+    }
+
+    fn acknowledge(&mut self, token: i64, item: u8) {
+        let held = self.holds(token, item);
+        let before = self.list.clone();
+        assert_eq!(acknowledge(&mut self.list, token, &item), held);
+        if held {
+            self.known.remove(&item);
+        } else {
+            assert_eq!(self.list, before, "a stale token changed something");
+        }
+    }
+
+    /// Nothing is lost, nothing is held twice, and the counts are right.
+    fn check(&self) {
+        for (item, score) in &self.list.0 {
+            let state = State::of(*score);
+            match self.known.get(item) {
+                Some(known) => {
+                    assert_eq!(state.due(), Some(known.due));
+                    assert_eq!(state.hold().map(|hold| (hold.token(), hold.attempt)), known.held);
+                }
+                None => assert_eq!(state, State::Invalid),
+            }
+        }
+        assert!(self.known.keys().all(|item| self.list.0.contains_key(item)), "an item was lost");
+        let live = self.known.values().filter(|known| known.held.is_some() && known.due > self.now).count() as u64;
+        let expected = Tally {
+            items: self.list.card(),
+            due: self.due().len() as u64,
+            claimed: live,
+            invalid: self.list.card() - self.known.len() as u64,
+        };
+        assert_eq!(tally(&self.list, self.now), Ok(expected));
+        assert_eq!(next_due(&self.list), self.known.values().map(|known| known.due).min());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// A worker that dies between two steps is one that never acknowledges: all that it held is due again.
+    #[test]
+    fn no_item_is_lost_or_held_twice(steps in steps()) {
+        let mut world = World::default();
+        for step in &steps {
+            world.step(step);
+            world.check();
+        }
+        // Once every lease has ended, whatever nobody acknowledged is due.
+        world.now = 1_000;
+        prop_assert_eq!(world.due().len(), world.known.len());
+        world.take(Demand { count: 100, lease_ms: Some(1) });
+        world.check();
+    }
+}
+
+#[test]
+fn an_expired_lease_is_acknowledged_until_somebody_claims_or_moves_the_item() {
+    let mut list = List::default();
+    let claim = Demand { count: 1, lease_ms: Some(10) };
+    add(&mut list, &7, 100, 0, Only::Any);
+    let first = claim.take(&mut list, 100)[0].hold.unwrap().token();
+    assert_eq!(claim.take(&mut list, 109), []);
+    let mut late = list.clone();
+    assert!(acknowledge(&mut late, first, &7));
+
+    let second = claim.take(&mut list, 110)[0].hold.unwrap().token();
+    assert!(!acknowledge(&mut list, first, &7));
+    assert_eq!(prolong(&mut list, first, &7, 500), None);
+    let moved = prolong(&mut list, second, &7, 500).unwrap();
+    assert!(!acknowledge(&mut list, second, &7));
+    assert!(acknowledge(&mut list, moved, &7));
+    assert_eq!(list, List::default());
+}
+
+#[test]
+fn a_live_claim_is_not_moved_by_an_addition_and_a_lapsed_one_is() {
+    let mut list = List::default();
+    let claim = Demand { count: 1, lease_ms: Some(10) };
+    add(&mut list, &7, 100, 0, Only::Any);
+    let token = claim.take(&mut list, 100)[0].hold.unwrap().token();
+    assert!(!add(&mut list, &7, 200, 109, Only::Any));
+    assert_eq!(next_due(&list), Some(110));
+    assert!(!add(&mut list, &7, 200, 110, Only::Any));
+    assert_eq!(next_due(&list), Some(200));
+    assert!(!acknowledge(&mut list, token, &7));
+}

@@ -1,0 +1,287 @@
+//! Clients that wait for an item to be due.
+//!
+//! A client waits until we release it; the server knows no time-out. Each awaited key has one timer. It fires when the
+//! key's first item is due, when a client has waited long enough, and at least every 100 ms, because a core command may
+//! have changed the key. What a timer takes for a client is propagated by itself, as that of a command would be.
+//!
+//! The table is locked for moments only, never while what was changed is made known: a listener may call us.
+
+mod clock;
+mod table;
+
+use std::os::raw::{c_int, c_void};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use redis_module::raw::{self, RedisModuleBlockedClient, RedisModuleCtx, RedisModuleEvent, RedisModuleString};
+
+use super::super::api::{on_cron, Access, Blocked, Ctx, Reply, Text, Timer};
+use super::super::store::Schedule;
+use super::super::{Call, Moment};
+use crate::due::{next_due, Demand, Row, MAX_NOW_MS};
+use crate::error::{Error, Result};
+use crate::stats;
+use clock::{ticks, was_set_back};
+use table::{Table, Waiter};
+
+/// Writes the rows of a reply.
+pub type Show = fn(&Reply, &[Row<Text>]);
+
+/// How often an awaited key is looked at, at least. All are looked at together.
+const LOOK_EVERY_MS: u64 = 100;
+
+static TABLE: Mutex<Table> = Mutex::new(Table::new());
+
+fn table() -> MutexGuard<'static, Table> {
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a client waits for, and how long.
+pub struct Wait {
+    /// What it asks for.
+    pub demand: Demand,
+    /// How far its clock is ahead of the server's, in milliseconds.
+    pub ahead: i64,
+    /// Milliseconds; `None` for ever.
+    pub timeout_ms: Option<u64>,
+    /// Writes its reply.
+    pub show: Show,
+}
+
+/// What a client that waited is told.
+struct Answer {
+    rows: Result<Vec<Row<Text<'static>>>>,
+    show: Show,
+}
+
+/// Lets the calling client wait for a key. `next` is when its first item is due.
+pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) {
+    let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else {
+        return (wait.show)(&call.reply(), &[]);
+    };
+    let deadline = wait.timeout_ms.map(|ms| ticks().saturating_add(ms));
+    let client = call.ctx.client_id();
+    let waiter = Waiter { blocked, client, demand: wait.demand, ahead: wait.ahead, deadline, show: wait.show };
+    let mut table = table();
+    let number = table.enter(call.ctx.database(), key, waiter);
+    arm(&mut table, call.ctx, number, next);
+}
+
+/// Gives those who wait for a key what is due, before somebody else takes it.
+pub fn serve_first<'c>(call: &'c Call<'c>, key: &Text) {
+    let number = table().number_of(call.ctx.database(), key.bytes());
+    if let Some(number) = number.filter(|_| call.ctx.may_block()) {
+        serve(call.moment(), number);
+    }
+}
+
+/// Tells those who wait for a key that it has an item that is due at this time.
+pub fn tell(call: &Call, key: &Text, due: i64) {
+    let mut table = table();
+    if let Some(number) = table.number_of(call.ctx.database(), key.bytes()) {
+        arm(&mut table, call.ctx, number, Some(due));
+    }
+}
+
+/// Has a queue's timer fire when the item at `next` is due, when a client has waited long enough, or for the next look.
+fn arm(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
+    let Some(queue) = table.queue(number) else { return };
+    let (ticks, now) = (ticks(), ctx.now().saturating_add(queue.furthest_ahead()));
+    let until_due = next.map(|due| u64::try_from(due.saturating_sub(now)).unwrap_or(0));
+    let until_deadline = queue.deadline().map(|deadline| deadline.saturating_sub(ticks));
+    let until_look = LOOK_EVERY_MS.saturating_sub(ticks % LOOK_EVERY_MS);
+    let ms = until_due.into_iter().chain(until_deadline).fold(until_look, u64::min);
+    let at = ticks.saturating_add(ms);
+    if queue.timer.as_ref().is_some_and(|(_, fires)| *fires <= at) {
+        return;
+    }
+    let timer = Timer::start(ctx, ms, on_timer, number as usize as *mut c_void);
+    if let Some((old, _)) = queue.timer.replace((timer, at)) {
+        old.stop(ctx);
+    }
+}
+
+/// Gives those who wait what is due, first come, first served. When the next item is due; `None` also if it is due now,
+/// and those who wait cannot have it.
+fn serve<'m>(moment: &'m Moment<'m>, number: u64) -> Option<i64> {
+    let name = table().queue(number)?.name.clone();
+    // A key of another type is waited on, as the core does.
+    let mut next = next_due(&Schedule::open(moment, name.clone(), Access::Look).ok()?);
+    let now = moment.ctx.now();
+    let mut schedule = None;
+    while let Some(waiter) = next.and_then(|due| first_ready(moment.ctx, number, now, due)) {
+        if !moment.ctx.client_permits(waiter.client, &command_of(&waiter), &name) {
+            release(moment.ctx, &waiter, Err(Error::NoLongerPermitted));
+            continue;
+        }
+        let schedule = match &mut schedule {
+            Some(schedule) => schedule,
+            none => none.insert(Schedule::open(moment, name.clone(), Access::Write).ok()?),
+        };
+        let rows = waiter.demand.take(schedule, clock_of(&waiter, now));
+        next = next_due(schedule);
+        if rows.is_empty() {
+            break;
+        }
+        let rows = rows.into_iter().map(|Row { item, due, hold }| Row { item: item.into_kept(), due, hold });
+        release(moment.ctx, &waiter, Ok(rows.collect()));
+    }
+    let reached = now.saturating_add(table().queue(number)?.furthest_ahead());
+    next.filter(|due| *due > reached)
+}
+
+/// The first client for whom something that is due at `due` is due now.
+fn first_ready(ctx: Ctx, number: u64, now: i64, due: i64) -> Option<Waiter> {
+    let mut table = table();
+    let queue = table.queue(number)?;
+    if due > now.saturating_add(queue.furthest_ahead()) {
+        return None;
+    }
+    // A claim may need memory, and is refused where there is none, as it would be by the server.
+    let scarce = ctx.is_out_of_memory();
+    let mut ready = queue.waiters().filter(|waiter| due <= clock_of(waiter, now));
+    ready.find(|waiter| !scarce || waiter.demand.lease_ms.is_none()).copied()
+}
+
+fn clock_of(waiter: &Waiter, now: i64) -> i64 {
+    now.saturating_add(waiter.ahead).clamp(0, MAX_NOW_MS)
+}
+
+/// The command that a client waits in.
+fn command_of(waiter: &Waiter) -> Text<'static> {
+    Text::new(if waiter.demand.lease_ms.is_some() { b"DUE.CLAIM" } else { b"DUE.POP" })
+}
+
+/// Ends a client's wait.
+fn release(ctx: Ctx, waiter: &Waiter, rows: Result<Vec<Row<Text<'static>>>>) {
+    if !table().leave(ctx, waiter.blocked) {
+        return;
+    }
+    let answer = Box::new(Answer { rows, show: waiter.show });
+    // SAFETY: it was in the table, where every client is once, and until it is released.
+    unsafe { waiter.blocked.release(Box::into_raw(answer).cast()) };
+}
+
+/// Ends the wait of a client that has its reply, or has gone.
+fn forget(ctx: Ctx, blocked: Blocked) {
+    // One that was released before is not in the table any more.
+    if table().leave(ctx, blocked) {
+        // SAFETY: it was in the table, where every client is once, and until it is released.
+        unsafe { blocked.release(std::ptr::null_mut()) };
+    }
+}
+
+/// Those who have waited long enough are told that nothing was due.
+fn end_waits(ctx: Ctx, number: u64) {
+    let ticks = ticks();
+    let ended = table().queue(number).map(|queue| queue.ended_by(ticks)).unwrap_or_default();
+    ended.iter().for_each(|waiter| release(ctx, waiter, Ok(Vec::new())));
+}
+
+/// A key whose slot went to another node cannot be waited for here.
+fn send_away(ctx: Ctx, number: u64) {
+    let all: Vec<Waiter> = table().queue(number).map(|queue| queue.waiters().copied().collect()).unwrap_or_default();
+    all.iter().for_each(|waiter| release(ctx, waiter, Err(Error::KeyMoved)));
+}
+
+/// A queue's timer: it serves, ends waits, and starts the next timer.
+fn look(ctx: Ctx, number: u64) {
+    let Some((database, name)) = table().queue(number).map(|queue| {
+        queue.timer = None;
+        (queue.database, queue.name.clone())
+    }) else {
+        return;
+    };
+    ctx.select(database);
+    if ctx.is_cluster() && !ctx.serves(&name) {
+        return send_away(ctx, number);
+    }
+    let mut next = None;
+    if ctx.may_write_by_itself() {
+        next = Moment::outside(ctx, |moment| serve(moment, number)).flatten();
+    }
+    end_waits(ctx, number);
+    arm(&mut table(), ctx, number, next);
+}
+
+/// Starts all timers anew.
+fn rearm_all(ctx: Ctx) {
+    let mut table = table();
+    for number in table.numbers() {
+        if let Some((timer, _)) = table.queue(number).and_then(|queue| queue.timer.take()) {
+            timer.stop(ctx);
+        }
+        arm(&mut table, ctx, number, None);
+    }
+}
+
+/// Whether the server lets us watch its clock.
+pub fn start(ctx: Ctx) -> bool {
+    on_cron(ctx, Some(on_turn))
+}
+
+/// Callbacks of the server. No panic gets past them: it would end the server.
+fn guarded(act: impl FnOnce()) -> c_int {
+    // What failed was reported when it panicked.
+    let _ = catch_unwind(AssertUnwindSafe(act));
+    raw::REDISMODULE_OK as c_int
+}
+
+unsafe extern "C" fn on_timer(ctx: *mut RedisModuleCtx, data: *mut c_void) {
+    // SAFETY: the context lives during the call.
+    guarded(|| look(unsafe { Ctx::new(ctx) }, data as usize as u64));
+}
+
+unsafe extern "C" fn on_turn(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
+    guarded(|| {
+        if table().is_empty() {
+            return;
+        }
+        // SAFETY: the context lives during the call.
+        let ctx = unsafe { Ctx::new(ctx) };
+        if was_set_back(ctx.now()) {
+            rearm_all(ctx);
+        }
+    });
+}
+
+unsafe extern "C" fn on_reply(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModuleString, _: c_int) -> c_int {
+    guarded(|| {
+        // SAFETY: the context lives during the call, and the answer is ours until `free_answer`.
+        let (ctx, answer) = unsafe {
+            let ctx = Ctx::new(ctx);
+            (ctx, ctx.answer().cast::<Answer>().as_ref())
+        };
+        let reply = Reply::new(ctx);
+        match answer {
+            Some(Answer { rows: Ok(rows), show }) => show(&reply, rows),
+            Some(Answer { rows: Err(error), .. }) => {
+                stats::ERRORS.add(1);
+                reply.error(&error.to_string());
+            }
+            // A client that has gone is not replied to.
+            None => {}
+        }
+    })
+}
+
+/// `CLIENT UNBLOCK`: as if it had waited long enough.
+unsafe extern "C" fn on_unblock(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModuleString, _: c_int) -> c_int {
+    guarded(|| {
+        // SAFETY: the context lives during the call.
+        let ctx = unsafe { Ctx::new(ctx) };
+        Reply::new(ctx).array(0);
+        forget(ctx, ctx.blocked());
+    })
+}
+
+/// The client was closed or killed, or the server ended its wait with an error of its own.
+unsafe extern "C" fn on_gone(ctx: *mut RedisModuleCtx, blocked: *mut RedisModuleBlockedClient) {
+    // SAFETY: the context lives during the call; the client is one of ours.
+    guarded(|| unsafe { forget(Ctx::new(ctx), Blocked::of(blocked)) });
+}
+
+unsafe extern "C" fn free_answer(_: *mut RedisModuleCtx, answer: *mut c_void) {
+    // SAFETY: made by `release`, and freed once.
+    guarded(|| drop(unsafe { Box::from_raw(answer.cast::<Answer>()) }));
+}

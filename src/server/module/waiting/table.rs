@@ -1,0 +1,151 @@
+//! Who waits, on which key, in which order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::raw::c_int;
+
+use crate::due::Demand;
+use crate::server::api::{Blocked, Ctx, Text, Timer};
+
+use super::Show;
+
+/// A client that waits.
+#[derive(Clone, Copy)]
+pub struct Waiter {
+    pub blocked: Blocked,
+    /// The number by which the server knows it.
+    pub client: u64,
+    pub demand: Demand,
+    /// How far its clock is ahead of the server's, in milliseconds.
+    pub ahead: i64,
+    /// When it has waited long enough, on the clock of [`ticks`](super::clock::ticks).
+    pub deadline: Option<u64>,
+    /// Writes its reply.
+    pub show: Show,
+}
+
+/// A key that somebody waits on.
+pub struct Queue {
+    pub database: c_int,
+    pub name: Text<'static>,
+    /// By arrival.
+    waiters: BTreeMap<u64, Waiter>,
+    /// Of each client that has one, and its arrival.
+    deadlines: BTreeSet<(u64, u64)>,
+    /// How far each client's clock is ahead, and its arrival.
+    ahead: BTreeSet<(i64, u64)>,
+    /// The timer, and when it fires.
+    pub timer: Option<(Timer, u64)>,
+}
+
+/// Everybody who waits.
+pub struct Table {
+    queues: BTreeMap<u64, Queue>,
+    /// The number of a key's queue.
+    numbers: BTreeMap<(c_int, Vec<u8>), u64>,
+    /// Where a client is: the number of its queue, and of its arrival.
+    places: BTreeMap<Blocked, (u64, u64)>,
+    last_number: u64,
+}
+
+// SAFETY: only the main thread comes here; the lock around the table is for the compiler.
+unsafe impl Send for Table {}
+
+impl Table {
+    pub const fn new() -> Table {
+        Table { queues: BTreeMap::new(), numbers: BTreeMap::new(), places: BTreeMap::new(), last_number: 0 }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+
+    /// The number of a key's queue.
+    pub fn number_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
+        if self.is_empty() {
+            return None;
+        }
+        self.numbers.get(&(database, name.to_vec())).copied()
+    }
+
+    /// The numbers of all queues.
+    pub fn numbers(&self) -> Vec<u64> {
+        self.queues.keys().copied().collect()
+    }
+
+    pub fn queue(&mut self, number: u64) -> Option<&mut Queue> {
+        self.queues.get_mut(&number)
+    }
+
+    /// The number of the queue that the client stands in now, as the last one.
+    pub fn enter(&mut self, database: c_int, name: &Text, waiter: Waiter) -> u64 {
+        self.last_number = self.last_number.wrapping_add(1);
+        let arrival = self.last_number;
+        let number = *self.numbers.entry((database, name.bytes().to_vec())).or_insert(arrival);
+        self.queues.entry(number).or_insert_with(|| Queue::new(database, name)).insert(arrival, waiter);
+        self.places.insert(waiter.blocked, (number, arrival));
+        number
+    }
+
+    /// Takes a client out; whether it was in. A queue ends with its last client, and its timer with it.
+    pub fn leave(&mut self, ctx: Ctx, blocked: Blocked) -> bool {
+        let Some((number, arrival)) = self.places.remove(&blocked) else { return false };
+        let Some(queue) = self.queues.get_mut(&number) else { return false };
+        queue.remove(arrival);
+        if queue.waiters.is_empty() {
+            self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
+            let ended = self.queues.remove(&number);
+            if let Some((timer, _)) = ended.and_then(|queue| queue.timer) {
+                timer.stop(ctx);
+            }
+        }
+        true
+    }
+}
+
+impl Queue {
+    fn new(database: c_int, name: &Text) -> Queue {
+        Queue {
+            database,
+            name: Text::new(name.bytes()),
+            waiters: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            ahead: BTreeSet::new(),
+            timer: None,
+        }
+    }
+
+    fn insert(&mut self, arrival: u64, waiter: Waiter) {
+        self.deadlines.extend(waiter.deadline.map(|deadline| (deadline, arrival)));
+        self.ahead.insert((waiter.ahead, arrival));
+        self.waiters.insert(arrival, waiter);
+    }
+
+    fn remove(&mut self, arrival: u64) {
+        let Some(waiter) = self.waiters.remove(&arrival) else { return };
+        self.ahead.remove(&(waiter.ahead, arrival));
+        if let Some(deadline) = waiter.deadline {
+            self.deadlines.remove(&(deadline, arrival));
+        }
+    }
+
+    /// In the order in which they came.
+    pub fn waiters(&self) -> impl Iterator<Item = &Waiter> {
+        self.waiters.values()
+    }
+
+    /// The earliest deadline.
+    pub fn deadline(&self) -> Option<u64> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// Those whose deadlines have come.
+    pub fn ended_by(&self, ticks: u64) -> Vec<Waiter> {
+        let ended = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= ticks);
+        ended.filter_map(|(_, arrival)| self.waiters.get(arrival).copied()).collect()
+    }
+
+    /// The clock that is furthest ahead.
+    pub fn furthest_ahead(&self) -> i64 {
+        self.ahead.last().map_or(0, |(ahead, _)| *ahead)
+    }
+}

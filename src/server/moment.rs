@@ -1,0 +1,44 @@
+//! A moment in which the module may change keys.
+
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+use super::api::{Ctx, Text};
+use super::store::{Change, Effects};
+
+/// A running command, or a timer of ours: it notes what is changed, and makes it known in one place.
+///
+/// In a timer the server's clock does not stand still on 7.0. What takes a `Moment` and not a [`Call`](super::Call)
+/// works there too: it calls no core command while a key is open.
+pub struct Moment<'a> {
+    /// What the server knows it by.
+    pub ctx: Ctx<'a>,
+    effects: RefCell<Effects<'a>>,
+}
+
+impl<'a> Moment<'a> {
+    /// That of a running command.
+    pub(super) fn of_command(ctx: Ctx<'a>) -> Moment<'a> {
+        Moment { ctx, effects: RefCell::default() }
+    }
+
+    /// One outside of commands. What `act` changes is known when it ends, also by a panic: `None`.
+    pub(super) fn outside<R>(ctx: Ctx<'a>, act: impl for<'m> FnOnce(&'m Moment<'m>) -> R) -> Option<R> {
+        // It is borrowed for as long as it lives. What it noted is gone once that is known.
+        let moment = ManuallyDrop::new(Moment { ctx, effects: RefCell::new(Effects::outside_commands()) });
+        let result = catch_unwind(AssertUnwindSafe(|| act(&moment)));
+        moment.make_known();
+        result.ok()
+    }
+
+    /// Notes a change of a key, which was made.
+    pub(super) fn note(&self, key: &Text<'a>, change: Change<'a>) {
+        self.effects.borrow_mut().note(key, change);
+    }
+
+    /// Makes known what was changed so far.
+    pub(super) fn make_known(&self) {
+        self.effects.borrow_mut().make_known(self.ctx);
+    }
+}

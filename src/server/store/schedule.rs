@@ -1,0 +1,100 @@
+//! A sorted set as a schedule. Its methods call no core command, but for `count_below`, so that timers can use it.
+
+use std::os::raw::c_int;
+
+use redis_module::raw;
+
+use super::effects::Change;
+use super::walk::current;
+use super::zset::{is_sorted_set, score_of};
+use crate::due::Items;
+use crate::error::Result;
+use crate::server::api::{Access, Key, KeyType, Text};
+use crate::server::Moment;
+
+/// The key of a schedule, or one that may become one.
+pub struct Schedule<'c> {
+    moment: &'c Moment<'c>,
+    name: Text<'c>,
+    /// `None` for a key that does not exist and is not opened for writing.
+    key: Option<Key<'c>>,
+    /// The key holds a sorted set.
+    present: bool,
+}
+
+impl<'c> Schedule<'c> {
+    /// An error for a key of another type.
+    pub fn open(moment: &'c Moment<'c>, name: Text<'c>, access: Access) -> Result<Schedule<'c>> {
+        let key = Key::open(moment.ctx, &name, access);
+        let present = is_sorted_set(key.as_ref())?;
+        Ok(Schedule { moment, name, key, present })
+    }
+
+    fn key(&self) -> Option<&Key<'c>> {
+        self.key.as_ref().filter(|_| self.present)
+    }
+}
+
+impl<'c> Items for Schedule<'c> {
+    type Item = Text<'c>;
+
+    fn card(&self) -> u64 {
+        self.key().map_or(0, Key::len)
+    }
+
+    fn score(&self, item: &Text<'c>) -> Option<f64> {
+        score_of(self.key()?, item)
+    }
+
+    fn count_below(&self, score: f64) -> Result<u64> {
+        if !self.present {
+            return Ok(0);
+        }
+        self.moment.ctx.zcount_below(&self.name, score, false)
+    }
+
+    fn walk(&self, (low, high): (f64, f64), visit: &mut dyn FnMut(Text<'c>, f64) -> bool) {
+        let Some(key) = self.key() else { return };
+        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+        unsafe {
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), low, high, 0, 1);
+            while api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
+                let Some((item, score)) = current(key) else { break };
+                if !visit(item, score) {
+                    break;
+                }
+                api!(RedisModule_ZsetRangeNext)(key.raw());
+            }
+            api!(RedisModule_ZsetRangeStop)(key.raw());
+        }
+    }
+
+    fn put(&mut self, item: &Text<'c>, score: f64) -> bool {
+        let Some(key) = &self.key else { return false };
+        let mut flags: c_int = 0;
+        // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the item.
+        unsafe { api!(RedisModule_ZsetAdd)(key.raw(), score, item.raw(), &mut flags) };
+        let changed = flags as u32 & (raw::REDISMODULE_ZADD_ADDED | raw::REDISMODULE_ZADD_UPDATED) != 0;
+        if changed {
+            self.present = true;
+            self.moment.note(&self.name, Change::Zadd(score, item.clone(), c"zadd"));
+        }
+        changed
+    }
+
+    fn remove(&mut self, item: &Text<'c>) {
+        let Some(key) = self.key() else { return };
+        let mut removed = 0;
+        // SAFETY: the key is an open sorted set, opened for writing.
+        unsafe { api!(RedisModule_ZsetRem)(key.raw(), item.raw(), &mut removed) };
+        if removed == 0 {
+            return;
+        }
+        // The server deletes a key with its last element.
+        self.present = key.kind() == KeyType::SortedSet;
+        self.moment.note(&self.name, Change::Zrem(item.clone()));
+        if !self.present {
+            self.moment.note(&self.name, Change::Vanish);
+        }
+    }
+}
