@@ -1,6 +1,8 @@
 //! Boards in memory, and what they are compared with.
 
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod exports;
 mod model;
 mod naive;
