@@ -1,9 +1,9 @@
-//! In what two schemas differ, for the error of `RANK.CREATE`.
+//! How two schemas differ, for the error of `RANK.CREATE`.
 
 use super::schema::{Data, Field, Rules};
 use crate::error::{Error, Shown};
 
-/// The error for a board that has rules of its own where others were asked for.
+/// The error for a board whose own rules differ from those asked for.
 pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
     let mut differences = Vec::new();
     let mut compare = |own: String, asked: String| {

@@ -111,7 +111,7 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// The row of each member with its place in the group, which is counted as on the board. They come best first.
+/// The row of each member with its place in the group, best first. The place is of the same kind as the rank.
 fn rank_peers<'c>(
     board: &ServerBoard<'c>,
     kind: Kind,
