@@ -20,12 +20,12 @@ command! { SETDATA = setdata;
 }
 
 command! { PUTDATA = putdata;
-    Doc::write("rank.putdata", "key member json", "Replaces all attributes of a member by a JSON object.", COST)
+    Doc::write("rank.putdata", "key member json", "Replaces all attributes of a member with a JSON object.", COST)
     .keys(READS_BOARD).since("0.2.0")
 }
 
 command! { GETDATA = getdata;
-    Doc::read("rank.getdata", "key member [attr ...]", "Returns all attributes of a member, or those named.", COST)
+    Doc::read("rank.getdata", "key member [attr ...]", "Returns attributes of a member, or all of them.", COST)
 }
 
 command! { DELDATA = deldata;

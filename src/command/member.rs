@@ -29,7 +29,7 @@ command! { PERCENTILE = percentile;
 
 command! { AMONG = among;
     Doc::read("rank.among", concat!("key nummembers member ... ", row_options!()),
-    "Ranks some members among each other, and on the board.",
+    "Ranks members among themselves and on the board.",
     "O(M*log(N)) for M members; with DENSE O(D*log(N)) more for D better scores.")
 }
 
