@@ -31,7 +31,7 @@ pub struct Alteration {
 }
 
 impl Alteration {
-    /// The rules as they are then.
+    /// The rules after the alteration.
     pub fn apply(self, rules: &Rules) -> Result<Rules> {
         let mut rules = rules.clone();
         rules.keep = self.keep.unwrap_or(rules.keep);

@@ -254,7 +254,7 @@ impl<S: Store> Board<S> {
         matches!(self.locate(member), Ok(Some(_)))
     }
 
-    /// A member as its index says.
+    /// A member as the index has it.
     fn find_indexed(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
         let Some((element, score, entry)) = self.locate(member)? else { return Ok(None) };
         let decoded = self.decode(&element, score)?;

@@ -14,7 +14,7 @@ impl<S: Store> Board<S> {
 
     /// The elements of members that are to leave, all that can be wrong with them found out.
     pub fn prepare_removal(&self, members: &[S::Name]) -> Result<Vec<S::Name>> {
-        // Where the element is the member nothing can go wrong, and what does not decode may go.
+        // If the element is the member's name, nothing can go wrong, and elements that do not decode are removed too.
         if self.schema.layout.spills() {
             self.check_size()?;
         }
@@ -26,7 +26,7 @@ impl<S: Store> Board<S> {
     pub fn commit_removal(&mut self, elements: Vec<S::Name>) -> u64 {
         let mut removed = 0;
         for element in elements {
-            // The same name may be there twice.
+            // The same name may be given twice.
             if self.store.score(&element).is_some() {
                 self.remove_member(&element);
                 removed += 1;

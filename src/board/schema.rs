@@ -161,7 +161,7 @@ impl Rules {
         rules
     }
 
-    /// What `RANK.MULTISET` makes of a new key.
+    /// The rules of a board that `RANK.MULTISET` creates.
     pub fn integers(fields: usize) -> Result<Rules> {
         let text: Vec<String> = (1..=fields).map(|i| format!("FIELD s{i} INT")).collect();
         let text = text.join(" ");

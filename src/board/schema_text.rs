@@ -109,7 +109,8 @@ impl fmt::Display for Rules {
     }
 }
 
-/// A key name as one word of a marker's line: what is no printable ASCII, and `%`, as `%0A`. An empty name is `%`.
+/// A key name as one word of a marker's line: `%` and all bytes that are not printable ASCII become `%0A`. An empty
+/// name becomes `%`.
 pub(super) struct Encoded<'n>(pub &'n [u8]);
 
 impl fmt::Display for Encoded<'_> {

@@ -104,7 +104,7 @@ pub struct Members<N> {
     ranks: Vec<Option<u64>>,
 }
 
-/// Each member of some pairs once, and for each pair which it is.
+/// The distinct members of some pairs, and for each pair the index of its member.
 pub(super) type States<N> = (SmallVec<[State<N>; 1]>, SmallVec<[usize; 1]>);
 
 /// Where a write puts a member, and what its element says then.
@@ -162,7 +162,7 @@ impl<S: Store> Board<S> {
                 return Ok(Plan::Score(score));
             }
         }
-        // Members are looked up once, before the first change: no look-up can fail half-way.
+        // Members are looked up once, before the first change, so no lookup can fail halfway.
         let (states, places) = self.states(pairs)?;
         self.check_write(write, pairs, &states, &places)?;
         let ranks = if write.ranks { self.ranks(&states)? } else { Vec::new() };

@@ -129,6 +129,8 @@ fn errors() -> Vec<Error> {
         Server(_) => Server("OOM command not allowed when used memory > 'maxmemory'.".into()),
         Internal => Internal,
     };
+    errors.push(CrossSlot(NamedKey::Period, shown("game:")));
+    errors.push(NoPermission(NamedKey::Period, shown("game:2023")));
     errors.extend(damages().into_iter().map(Error::Damaged));
     errors.extend(line_problems().into_iter().map(|problem| Error::Line { number: 1, problem }));
     errors
