@@ -19,7 +19,7 @@ pub struct Doc {
     effect: Effect,
     is_fast: bool,
     may_block: bool,
-    /// The handler tells where keys are: 7.0 takes the keys of a cluster's commands from positions, not from specs.
+    /// The handler reports its keys: in cluster mode, Redis 7.0 looks at key positions and ignores key specs.
     tells_keys: bool,
     /// The keys among its arguments.
     pub keys: &'static [KeySpec],
@@ -134,7 +134,7 @@ impl Doc {
         Doc { may_block: true, ..self }
     }
 
-    /// The version that had it first.
+    /// The first version that has it.
     pub const fn since(self, since: &'static str) -> Doc {
         Doc { since, ..self }
     }

@@ -27,8 +27,8 @@ pub enum EventClass {
 
 impl<'c> Ctx<'c> {
     /// # Safety
-    /// The pointer must be a context that lives for `'c`. In that of a running command, or of the module's load, the
-    /// server's clock stands still, so that no key expires under an open handle; in a timer's it may not.
+    /// The pointer must be a context that lives for `'c`. During a command, or while the module is loaded, the server's
+    /// clock does not advance, so no key expires while a handle of it is open. In a timer it may.
     pub unsafe fn new(raw: *mut RedisModuleCtx) -> Ctx<'c> {
         Ctx { raw, lives: PhantomData }
     }

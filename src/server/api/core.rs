@@ -173,7 +173,7 @@ impl<'c> Ctx<'c> {
         !matches!(reply, Err(Error::TryAgain))
     }
 
-    /// `ZSCAN`: the cursor to go on with, and elements.
+    /// `ZSCAN`: the next cursor, and elements.
     pub fn zscan(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'c>>)> {
         let cursor = cursor.to_string();
         // SAFETY: strings and buffers are alive during the call; `l` takes a long long.

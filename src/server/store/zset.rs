@@ -165,8 +165,8 @@ pub(super) fn score_of(key: &Key, element: &Text) -> Option<f64> {
     (status == raw::REDISMODULE_OK as c_int).then_some(score)
 }
 
-/// Iterators over scores are not stopped where they are left: they hold nothing, and the server forgets one when the next
-/// is started or the key closed.
+/// Iterators over scores need no stop: they hold nothing, and the server drops one when the next is started or the key
+/// is closed.
 impl<'c> Store for ZSet<'c> {
     type Name = Text<'c>;
 
