@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// A numeric option: its name without the module's, its bounds and default, its value.
+/// A numeric option: its name, its bounds, its default and its value.
 pub struct Number {
-    /// Without the module's.
+    /// Without the prefix `rank.`.
     pub name: &'static str,
     /// The least value.
     pub min: i64,
     /// The largest value.
     pub max: i64,
-    /// What it is unless somebody says otherwise.
+    /// The default.
     pub default: i64,
-    /// What it is now.
+    /// The current value.
     pub value: AtomicI64,
 }
 
@@ -38,7 +38,7 @@ pub static MAX_HOPS: Number = Number::new("max-hops", 0, i64::MAX, 100_000);
 /// Every option.
 pub static ALL: [&Number; 3] = [&MAX_ROWS, &RATE_MAX_LOG, &MAX_HOPS];
 
-/// An error where a reply would hold more rows than allowed.
+/// An error if a reply would have more rows than allowed.
 pub fn check_rows(rows: u64) -> Result<()> {
     let most = max_rows();
     if rows > most {
@@ -55,7 +55,7 @@ pub fn max_rows() -> u64 {
     }
 }
 
-/// How many hops one command has.
+/// How many hops one command may make.
 pub fn max_hops() -> u64 {
     match MAX_HOPS.get() {
         0 => u64::MAX,
@@ -68,8 +68,8 @@ pub fn rate_max_log() -> u64 {
     RATE_MAX_LOG.get().max(0).unsigned_abs()
 }
 
-/// What is wrong with the module's load arguments, which the server does not check. Options may be called by their full
-/// names, which redis-module does not know here: those are set.
+/// What is wrong with the module's load arguments, which the server does not check. Options with their full names are
+/// also set here, because redis-module does not know full names in load arguments.
 pub fn load_problem(args: &[&[u8]]) -> Option<String> {
     let mut words = args.iter();
     while let Some(name) = words.next() {

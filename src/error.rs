@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// Client bytes as they may stand in an error: one line of printable ASCII, not too long.
+/// Client bytes as an error shows them: one line of printable ASCII, not too long.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Shown(String);
 
 const SHOWN_BYTES: usize = 64;
 
 impl Shown {
-    /// Escapes the bytes, and cuts them where they are too many.
+    /// Escapes the bytes, and cuts them if there are too many.
     pub fn new(bytes: &[u8]) -> Shown {
         let mut text: String = bytes.iter().take(SHOWN_BYTES).map(|byte| byte.escape_ascii().to_string()).collect();
         if bytes.len() > SHOWN_BYTES {
@@ -31,7 +31,7 @@ impl fmt::Debug for Shown {
     }
 }
 
-/// What core commands did to a board, as far as one command can see.
+/// Damage by core commands, as far as one command can see it.
 #[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Damage {
@@ -41,11 +41,11 @@ pub enum Damage {
     MarkerLost,
     /// An element at -inf beside the marker of a board that has no index.
     Stray,
-    /// The index and the members say different things of this name.
+    /// The index and the members disagree about this name.
     Index(Shown),
-    /// So many of each.
+    /// The numbers of members and of index entries differ.
     Count { members: u64, entries: u64 },
-    /// There cannot be as many entries as members.
+    /// The number of elements is even, so the numbers of members and of index entries differ.
     Size,
 }
 
@@ -146,7 +146,7 @@ pub enum NamedKey {
 #[allow(missing_docs)]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Too few or too many arguments: the server words this one, with the command's name.
+    /// Too few or too many arguments. The server writes this error itself, with the command's name.
     Arity,
     WrongType,
     /// The hash of the board's attributes holds something else.

@@ -1,6 +1,6 @@
 //! redis-rank: native leaderboards (`RANK.*`) and rate limits (`RATE.*`) for Redis and Valkey.
 //!
-//! This file is the module's table; docs/design.md tells the way of a command through the code.
+//! This file is the module's table of commands. docs/design.md describes how a command runs through the code.
 
 pub mod board;
 pub mod calendar;
@@ -24,7 +24,7 @@ use redis_module::{redis_module, Context, RedisString, Status};
 
 use server::Command;
 
-/// Under `cargo test` and `cargo fuzz` no server is there to allocate.
+/// Under `cargo test` and `cargo fuzz` there is no server to allocate memory.
 #[cfg(not(any(test, fuzzing)))]
 use redis_module::alloc::RedisAlloc as Allocator;
 #[cfg(any(test, fuzzing))]

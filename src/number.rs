@@ -6,7 +6,7 @@ mod tests;
 /// Below this, one more digit fits 64 bits.
 const ROOM_FOR_A_DIGIT: u64 = 1_000_000_000_000_000_000;
 
-/// So many decimal digits are an i64 whatever they are.
+/// Any number with this many decimal digits fits an i64.
 const DIGITS_THAT_FIT: usize = 18;
 
 fn digit(byte: &u8) -> Option<u8> {
@@ -18,7 +18,8 @@ fn leading_digit(text: &[u8]) -> Option<(u8, &[u8])> {
     Some((digit(first)?, rest))
 }
 
-/// Eight digits at once: pairs of neighbours are added up, the one in front ten times, then pairs of pairs, then the halves.
+/// Parses eight digits at once: first pairs of digits (ten times the first, plus the second), then pairs of pairs, then
+/// the two halves.
 fn leading_eight_digits(text: &[u8]) -> Option<(u64, &[u8])> {
     const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
     const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);
@@ -101,7 +102,7 @@ fn parse_long_integer(negative: bool, digits: &[u8]) -> Option<i64> {
 
 /// A finite double in decimal or exponent notation, never -0.
 pub fn parse_finite(text: &[u8]) -> Option<f64> {
-    // Integers are most of what arrives, and need no general parser.
+    // Most scores are integers, which need no general parser.
     if let Some(integer) = parse_integer(text) {
         return Some(integer as f64);
     }
@@ -126,7 +127,7 @@ pub fn floor_of_decimal(text: &[u8]) -> Option<(i128, bool)> {
         Some(at) => (mantissa.get(..at)?, mantissa.get(at + 1..)?),
         None => (mantissa, &[][..]),
     };
-    // So many digits are in front of the point.
+    // The number of digits before the point.
     let point = i64::try_from(whole.len()).ok()?.checked_add(exponent)?;
     let mut value: i128 = 0;
     let mut is_whole = true;
@@ -140,7 +141,7 @@ pub fn floor_of_decimal(text: &[u8]) -> Option<(i128, bool)> {
     }
     let digits = i64::try_from(whole.len() + fraction.len()).ok()?;
     if value != 0 {
-        // Zeros that only the exponent knows of.
+        // Zeros that the exponent adds.
         value = value.checked_mul(10_i128.checked_pow(u32::try_from(point.saturating_sub(digits).max(0)).ok()?)?)?;
     }
     Some((if negative { -value - i128::from(!is_whole) } else { value }, is_whole))
@@ -155,7 +156,7 @@ pub fn parse_extended(text: &[u8]) -> Option<f64> {
     })
 }
 
-/// Integers up to here are doubles without a gap.
+/// Every integer up to this one is a double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Room for one printed double; keep it outside of loops.
@@ -184,7 +185,7 @@ impl FloatText {
     }
 }
 
-/// `FloatText` for where speed plays no part.
+/// `FloatText` where speed does not matter.
 pub fn float_text(value: f64) -> String {
     FloatText::new().print(value).to_owned()
 }

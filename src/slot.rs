@@ -12,7 +12,7 @@ pub fn slot_of_all(prefix: &[u8]) -> Option<u16> {
     hash_tag(prefix).map(|tag| crc16(tag) % SLOTS)
 }
 
-/// What stands between the first `{` and the first `}` behind it, if anything does.
+/// What is between the first `{` and the first `}` after it, if that is not empty.
 fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     let open = key.iter().position(|byte| *byte == b'{')?;
     let rest = key.get(open + 1..)?;

@@ -1,4 +1,4 @@
-//! What an operator would graph: counters since the module was loaded, shown by `INFO rank`.
+//! Counters since the module was loaded, shown by `INFO rank`, for an operator's graphs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +16,7 @@ impl Counter {
 
     /// Counts so many more.
     pub fn add(&self, count: u64) {
-        // The server runs commands one at a time: a plain addition, made legal.
+        // The server runs commands one at a time, so this needs no atomic addition.
         self.value.store(self.get().wrapping_add(count), Ordering::Relaxed);
     }
 
@@ -32,9 +32,9 @@ pub static CALLS: Counter = Counter::new("calls");
 pub static ERRORS: Counter = Counter::new("errors");
 /// Calls that changed something.
 pub static WRITES: Counter = Counter::new("writes");
-/// Newcomers that a full board did not take.
+/// Newcomers that a full board refused.
 pub static REFUSED: Counter = Counter::new("members_refused");
-/// Members that left a bounded board for a better one.
+/// Members that a better one pushed out of a bounded board.
 pub static EVICTED: Counter = Counter::new("members_evicted");
 /// Calls that met a damaged board.
 pub static DAMAGED: Counter = Counter::new("damaged");

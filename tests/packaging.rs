@@ -72,7 +72,10 @@ fn the_debian_package_installs_loads_upgrades_and_leaves() {
 fn installing_what_was_not_built_fails_and_says_so() {
     let output = make_command(&["install", "REDIS_RANK_SO=/no/such.so", "DESTDIR=/no/such"]).output().expect("make");
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && message.contains("/no/such.so does not exist: run make build first"), "{message}");
+    assert!(
+        !output.status.success() && message.contains("/no/such.so does not exist: run make build first"),
+        "{message}"
+    );
 }
 
 /// The module loads from there, works, and has the version that Cargo.toml says: 1.2.3 is 10203.

@@ -1,4 +1,4 @@
-//! Attributes of a member: one JSON object, as it stands in a field of the board's hash.
+//! Attributes of a member: one JSON object, stored in a field of the board's hash.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 /// Attributes by name, in the order they were written.
 pub type Attributes = Map<String, Json>;
 
-/// `None` for what is no JSON object.
+/// `None` if it is not a JSON object.
 pub fn parse_object(text: &[u8]) -> Option<Attributes> {
     serde_json::from_slice(text).ok()
 }
@@ -28,14 +28,14 @@ pub fn set_attributes(attributes: &mut Attributes, pairs: &[(&str, &str)], keep_
     (added, changed)
 }
 
-/// Removes attributes, or all of them where none is named: how many there were.
+/// Removes the named attributes, or all of them if none is named. Returns how many there were.
 pub fn remove_attributes(attributes: &mut Attributes, names: &[&[u8]]) -> u64 {
     let before = attributes.len();
     if names.is_empty() {
         attributes.clear();
     } else {
         let names: HashSet<&[u8]> = names.iter().copied().collect();
-        // In one pass, which keeps the others in their order.
+        // In one pass that keeps the order of the others.
         attributes.retain(|name, _| !names.contains(name.as_bytes()));
     }
     (before - attributes.len()) as u64

@@ -1,4 +1,4 @@
-//! Giving a board its schema, and changing what of it may change.
+//! Sets the schema of a board, and changes the parts of it that may change.
 
 use super::difference::other_schema;
 use super::index::split_entry;
@@ -10,9 +10,9 @@ use super::Board;
 use crate::calendar::Offset;
 use crate::error::{Error, Result, Shown};
 
-/// So many elements are looked at in a few milliseconds.
+/// Up to this many elements are all checked, which takes a few milliseconds.
 const MOST_LOOKED_AT: u64 = 20_000;
-/// Of more elements, so many places are.
+/// If there are more, this many are checked, evenly spaced.
 const SAMPLES: u64 = 1_000;
 
 /// What `RANK.ALTER` changes; `None` leaves a rule as it is.
@@ -31,7 +31,7 @@ pub struct Alteration {
 }
 
 impl Alteration {
-    /// The rules as they are then.
+    /// The rules after the alteration.
     pub fn apply(self, rules: &Rules) -> Result<Rules> {
         let mut rules = rules.clone();
         rules.keep = self.keep.unwrap_or(rules.keep);
@@ -45,7 +45,7 @@ impl Alteration {
 }
 
 impl<S: Store> Board<S> {
-    /// Gives the board, which has this key, a schema. If it has this one already, nothing changes.
+    /// Sets the schema of the board with this key. If it has this schema already, nothing changes.
     pub fn create(&mut self, rules: Rules, adopt: bool, key: &[u8]) -> Result<()> {
         if let Some(marker) = &self.marker {
             if let Some(damage) = &marker.damage {
@@ -60,7 +60,7 @@ impl<S: Store> Board<S> {
         }
         self.rewrite(&schema.rules)?;
         match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
-            // An adopted board may be damaged, which says nothing against its schema: RANK.VERIFY tells.
+            // An adopted board may be damaged and its schema still be right. RANK.VERIFY reports the damage.
             Err(Error::Damaged(_) | Error::Undecodable(_)) => Ok(()),
             trimmed => trimmed.map(drop),
         }
@@ -83,7 +83,7 @@ impl<S: Store> Board<S> {
         self.look_at(lowest, card, |element, score| schema.layout.decode(score, element).is_some())
     }
 
-    /// Looks at elements between two indexes: all of them, or both ends and places spread evenly.
+    /// Checks the elements between two indexes: all of them, or both ends and evenly spaced ones.
     fn look_at(&self, first: u64, end: u64, is_good: impl Fn(&[u8], f64) -> bool) -> Result<()> {
         let check = |element: &S::Name, score: f64| {
             let good = is_good(element.as_ref(), score);
@@ -119,7 +119,7 @@ impl<S: Store> Board<S> {
         if self.marker.is_none() {
             return Err(Error::NoSchema);
         }
-        // What leaves must be able to leave before the marker says that it does.
+        // Check that members can be removed before the marker says that they are.
         let keep = rules.keep.unwrap_or(u64::MAX);
         if self.members()? > keep {
             self.check_leavers(keep)?;

@@ -1,9 +1,9 @@
-//! In what two schemas differ, for the error of `RANK.CREATE`.
+//! How two schemas differ, for the error of `RANK.CREATE`.
 
 use super::schema::{Data, Field, Rules};
 use crate::error::{Error, Shown};
 
-/// The error for a board that has rules of its own where others were asked for.
+/// The error for a board whose own rules differ from those asked for.
 pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
     let mut differences = Vec::new();
     let mut compare = |own: String, asked: String| {
@@ -22,6 +22,11 @@ pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
     compare(keep(own), keep(asked));
     compare(format!("UPDATE {}", own.update), format!("UPDATE {}", asked.update));
     compare(data(own), data(asked));
+    compare(periods(own), periods(asked));
+    if differences.is_empty() {
+        // Long names are cut above.
+        differences.push("names that differ after 64 bytes".to_owned());
+    }
     Error::OtherSchema { differences: differences.join("; "), can_alter: fixed == 0 }
 }
 
@@ -46,6 +51,15 @@ fn data(rules: &Rules) -> String {
     }
 }
 
+fn periods(rules: &Rules) -> String {
+    let periods = rules.periods.to_string();
+    if periods.is_empty() {
+        "no PERIOD".to_owned()
+    } else {
+        Shown::new(periods.trim_start().as_bytes()).to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +78,8 @@ mod tests {
             ("KEEP 5", "", "KEEP 5, asked for no KEEP", true),
             ("", "UPDATE BEST", "UPDATE SET, asked for UPDATE BEST", true),
             ("DATA h", "DATA h OWNED", "DATA h, asked for DATA h OWNED", true),
+            ("PERIOD DAY d:", "", "PERIOD DAY d:, asked for no PERIOD", true),
+            ("PERIOD DAY d:", "PERIOD DAY d: PAST 7", "PERIOD DAY d:, asked for PERIOD DAY d: PAST 7", true),
             ("KEEP 5", "DATA h", "KEEP 5, asked for no KEEP; no DATA, asked for DATA h", true),
             ("KEEP 5", "TIES LAST", "TIES SHARED, asked for TIES LAST; KEEP 5, asked for no KEEP", false),
         ];

@@ -14,10 +14,10 @@ pub(super) const ENTRY_TAG: u8 = 1;
 const LENGTH_BYTES: usize = 4;
 const SLOT_BYTES: usize = 8;
 
-/// Most elements are shorter.
+/// Most elements are shorter than this.
 const SHORT: usize = 128;
 
-/// Calls `make` with the parts put together.
+/// Calls `make` with the concatenated parts.
 #[inline]
 pub(super) fn joined<T>(parts: [&[u8]; 3], make: impl FnOnce(&[u8]) -> T) -> T {
     let [a, b, c] = parts;
@@ -40,7 +40,7 @@ pub(super) fn entry_start(name: &[u8]) -> [u8; 1 + LENGTH_BYTES] {
     [ENTRY_TAG, a, b, c, d]
 }
 
-/// The name and the spilled bytes of an entry; `None` for what is none.
+/// The name and the spilled bytes of an entry; `None` if it is not an entry.
 pub(super) fn split_entry(entry: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = entry.strip_prefix(&[ENTRY_TAG])?.split_first_chunk::<LENGTH_BYTES>()?;
     rest.split_at_checked(u32::from_be_bytes(*length) as usize)
@@ -109,7 +109,7 @@ impl<S: Store> Board<S> {
         });
     }
 
-    /// Whether a search for an entry, which ended on `found`, can have passed none over.
+    /// Whether a search for an entry that ended on `found` cannot have missed any.
     ///
     /// A search moves on only over elements with lower bytes than the entry's. So it is right if it never left the
     /// elements at -inf, which are in byte order: if it ended on one, or on the first element behind all of them.

@@ -1,4 +1,4 @@
-//! Where a member's values and tie time stand in the sorted set: in the score, and in bytes before the name.
+//! Where a member's values and tie time are in the sorted set: in the score, and in bytes before the name.
 //!
 //! The values of a member, then its time, are its *slots*. The score holds as many leading slots as it can; the rest
 //! is *spilled* in front of the member's name. Comparing (score, spilled bytes) compares the slots, because a slot
@@ -23,7 +23,7 @@ const MAX_BITS63: u128 = 0x7FE0_0000_0000_0000;
 const BITS63_ORIGIN: u64 = 1 << 52;
 const SIGN: u64 = 1 << 63;
 const SLOT_BYTES: usize = 8;
-/// What the element of every member of a spilled board begins with: it sorts behind markers and index entries.
+/// The first byte of every member's element on a spilled board. It sorts after markers and index entries.
 pub(super) const MEMBER_TAG: u8 = 2;
 /// The latest time of a spilled board, in Unix milliseconds.
 const MAX_SPILLED_MS: i64 = (1 << 53) - 1;
@@ -31,7 +31,7 @@ const MAX_SPILLED_MS: i64 = (1 << 53) - 1;
 /// The bytes in front of a member's name: a tag, then its spilled slots.
 pub type Spill = SmallVec<[u8; 36]>;
 
-/// Where something stands: its score, and what comes before the name.
+/// A place in the sorted set: a score, and the bytes before the name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// The score.
@@ -50,7 +50,7 @@ enum SlotType {
 struct Slot {
     kind: SlotType,
     inverted: bool,
-    /// How many values there are, where it is one of several in a score; those numbers are below 2^63.
+    /// The number of values, for a slot that shares a score with others. It is below 2^63 there.
     radix: i64,
 }
 
@@ -155,7 +155,7 @@ impl Slot {
 }
 
 impl Layout {
-    /// The layout follows from the schema alone.
+    /// The schema alone determines the layout.
     pub fn choose(rules: &Rules) -> Layout {
         let direction = rules.fields.first().map_or(Order::Descending, |field| field.order);
         let mut slots: Vec<Slot> = rules
@@ -185,7 +185,7 @@ impl Layout {
         }
     }
 
-    /// Whether the score is the one value itself.
+    /// Whether the score is the value itself.
     pub fn is_plain(&self) -> bool {
         self.plain
     }
@@ -219,7 +219,7 @@ impl Layout {
         Some(u128::BITS - (values - 1).leading_zeros())
     }
 
-    /// How many bytes stand before the member's name.
+    /// How many bytes come before the member's name.
     pub fn spill_len(&self) -> usize {
         match self.slots.len() - self.spilled_from {
             0 => 0,
@@ -248,7 +248,7 @@ impl Layout {
         clock.origin_ms..=clock.origin_ms.saturating_add(last).min(MAX_SPILLED_MS)
     }
 
-    /// Where members with these values and this time stand.
+    /// The place of members with these values and this time.
     pub fn encode(&self, values: &[Value], time: u64) -> Place {
         if let (true, [value]) = (self.plain, values) {
             return Place { score: value.as_f64(), spill: Spill::new() };
@@ -265,8 +265,8 @@ impl Layout {
         Place { score: self.score(slots.map(|(_, value)| value)), spill }
     }
 
-    /// The score of members with these values where it is all that tells them from others: `None` if there are bytes in
-    /// front of their names, or times.
+    /// The score of members with these values, if the score alone identifies the values: `None` on a board with
+    /// spilled bytes or tie times.
     pub fn lone_score(&self, values: &[Value]) -> Option<f64> {
         match values {
             [value] if self.plain => Some(value.as_f64()),
@@ -285,7 +285,7 @@ impl Layout {
     pub fn group_start(&self, values: &[Value], direction: Direction) -> Place {
         let Some(clock) = self.clock else { return self.encode(values, 0) };
         if self.spills() {
-            // The time is the last slot: without its bytes, a place stands for the whole group.
+            // The time is the last slot. Without its bytes, the place is a prefix of the whole group.
             let mut place = self.encode(values, 0);
             place.spill.truncate(place.spill.len().saturating_sub(SLOT_BYTES));
             return place;
@@ -407,7 +407,7 @@ impl Layout {
 }
 
 impl Clock {
-    /// A clock that is short enough to share a score with fields.
+    /// A clock with few enough bits to share a score with fields.
     fn packed(ties: Ties) -> Option<Clock> {
         let Ties::ByTime(_, unit) = ties else { return None };
         let max = match unit {

@@ -84,7 +84,7 @@ impl<V: PartialEq> Counter<V> {
 }
 
 impl<S: Store> Board<S> {
-    /// How many of `count` rows from a position on there are. The best need no count: each of them is looked at.
+    /// How many of `count` rows exist from a position on. The first rows need no count, because each is looked at anyway.
     pub fn rows_from(&self, first: u64, count: u64) -> Result<u64> {
         let members = if first == 0 { self.present()? } else { self.members()? };
         Ok(members.saturating_sub(first).min(count))
@@ -222,7 +222,7 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// So many elements from a position on.
+    /// This many elements from a position on.
     pub(super) fn elements(
         &self,
         first: u64,
@@ -231,7 +231,7 @@ impl<S: Store> Board<S> {
         visit: &mut dyn FnMut(S::Name, f64) -> Result<()>,
     ) -> Result<()> {
         let members = self.present()?;
-        // What is below the members is never reached: a walk ends with them.
+        // A walk ends with the last member, so it never reaches what is below.
         let reach = if direction == self.direction() { members.saturating_sub(first) } else { first + 1 };
         let mut left = count.min(reach);
         if left == 0 || first >= members {
@@ -244,7 +244,7 @@ impl<S: Store> Board<S> {
         })
     }
 
-    /// The position behind so many groups, by walking.
+    /// The position after this many groups, by walking.
     pub(super) fn walk_groups(&self, from: u64, groups: u64) -> Result<u64> {
         let (mut position, mut left) = (from, self.members()?.saturating_sub(from));
         let (mut seen, mut last) = (0, None);

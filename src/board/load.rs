@@ -15,7 +15,7 @@ use super::{parse_object, Board};
 use crate::error::{LineProblem, Result, Shown};
 use crate::number::parse_integer;
 
-/// A member as a line tells it.
+/// A member, as a line describes it.
 pub struct Line<'l> {
     /// Its name.
     pub member: Cow<'l, [u8]>,
@@ -23,7 +23,7 @@ pub struct Line<'l> {
     pub values: Tuple,
     /// The tie time in Unix milliseconds.
     pub time: Option<i64>,
-    /// What its hash is to hold.
+    /// The attributes to write.
     pub data: Option<Cow<'l, [u8]>>,
 }
 
@@ -43,7 +43,7 @@ impl<'l> Line<'l> {
     /// Reads a line for a board of this schema.
     pub fn parse(schema: &Schema, text: &'l [u8]) -> Result<Line<'l>, LineProblem> {
         let parts: Parts<'l> = serde_json::from_slice(text).map_err(|_| LineProblem::NotAnObject(Shown::new(text)))?;
-        // The ranks of other reads' rows are no part of what is loaded.
+        // Rows of other reads also have ranks, which are not loaded.
         let known = ["member", "score", "scores", "time", "data", "rank", "place"];
         if let Some(unknown) = parts.keys().find(|name| !known.contains(&name.as_ref())) {
             return Err(LineProblem::Unknown(Shown::new(unknown.as_bytes())));
@@ -156,7 +156,7 @@ impl<S: Store> Board<S> {
             loaded.written.refused += written.refused;
             loaded.written.evicted += written.evicted;
         }
-        // A member may have had to leave for a later one, and be back.
+        // A later line may have pushed a member out and brought it back.
         let mut is_there = HashSet::new();
         for (i, (_, member)) in pairs.iter().enumerate() {
             let known = is_there.contains(member.as_ref());
@@ -199,7 +199,7 @@ impl<S: Store> Board<S> {
     }
 }
 
-/// The lines of some texts, without empty ones.
+/// The lines of some texts, without empty lines.
 pub fn lines_of<'l>(texts: impl Iterator<Item = &'l [u8]>) -> impl Iterator<Item = &'l [u8]> {
     texts.flat_map(|text| text.split(|byte| *byte == b'\n')).filter(|line| !line.trim_ascii().is_empty())
 }

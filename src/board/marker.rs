@@ -12,15 +12,15 @@ use crate::error::{Damage, Error, Result, Shown};
 pub const MARKER_START: &[u8] = b"\0rank ";
 const VERSION: &[u8] = b"1";
 
-/// How many elements at -inf are looked at when the first one is no marker.
+/// How many elements at -inf are checked if the first one is not a marker.
 const MOST_BEHIND: usize = 16;
 
-/// Boards come in few shapes; a client that makes many, or long ones, must not fill the memory.
+/// Most servers have few different schemas. A client that creates many, or long ones, must not fill the memory.
 const MOST_INTERNED: usize = 4096;
 const LONGEST_INTERNED: usize = 1024;
 
-/// Parsed schemas by their text, so that nothing can go stale: another schema is another text. Not thread-local, though
-/// only the main thread comes here: a thread-local would keep the code in memory after `MODULE UNLOAD`.
+/// Parsed schemas by their text. Another schema has another text, so nothing can go stale. Only the main thread uses
+/// this, but it is not thread-local: a thread-local would keep the code in memory after `MODULE UNLOAD`.
 static INTERNED: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
 static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(make_implicit);
 
@@ -54,7 +54,7 @@ pub fn implicit_schema() -> Arc<Schema> {
 }
 
 impl<N: AsRef<[u8]>> Marker<N> {
-    /// Looks for the marker; costs next to nothing on a sorted set that has none.
+    /// Finds the marker. Costs almost nothing on a sorted set without one.
     #[inline]
     pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
         match store.lowest() {
@@ -69,7 +69,7 @@ impl<N: AsRef<[u8]>> Marker<N> {
         }
     }
 
-    /// The first element at -inf is no marker: members of a sorted set without a schema, or damage.
+    /// The first element at -inf is not a marker: it is a member of a sorted set without a schema, or damage.
     #[cold]
     fn find_behind<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
         let (mut marker, mut entries, mut seen) = (None, false, 0);
@@ -116,7 +116,7 @@ pub fn marker_bytes(rules: &Rules) -> Vec<u8> {
     [MARKER_START, VERSION, b" ", rules.to_string().as_bytes()].concat()
 }
 
-/// Gives up what was parsed, before the module goes.
+/// Frees the parsed schemas, before the module is unloaded.
 pub fn forget_schemas() {
     *INTERNED.lock().unwrap_or_else(PoisonError::into_inner) = Interned::default();
 }

@@ -58,13 +58,13 @@ pub struct Board<S: Store> {
     counted: Cell<Option<u64>>,
     /// How many distinct scores `DENSE` ranks may still hop over.
     hops: Cell<u64>,
-    /// Members that left, where somebody wants to know.
+    /// Names of members that left, if the command wants to know them.
     left: Option<Vec<S::Name>>,
 }
 
-/// A member as it stands on the board.
+/// A member that was found on the board.
 pub struct Found<N> {
-    /// Where it stands.
+    /// Its element.
     pub element: N,
     /// Its index entry, on a spilled board.
     entry: Option<N>,
@@ -78,13 +78,13 @@ pub struct Found<N> {
 type Located<N> = (N, f64, Option<N>);
 
 impl<S: Store> Board<S> {
-    /// A sound board, or none yet.
+    /// Opens a board that is not damaged, or does not exist yet.
     pub fn open(store: S) -> Result<Board<S>> {
         let marker = Marker::find(&store)?;
         Board::with_marker(store, marker)
     }
 
-    /// The same for a store whose marker was looked for.
+    /// The same for a store whose marker was found already.
     #[inline(always)]
     pub fn with_marker(store: S, marker: Option<Marker<S::Name>>) -> Result<Board<S>> {
         match marker {
@@ -93,13 +93,13 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// To be repaired: the marker may stand behind other elements.
+    /// Opens a board to repair it: the marker may come after other elements.
     pub fn open_damaged(store: S) -> Result<Board<S>> {
         let marker = Marker::find(&store)?;
         Ok(Board::marked(store, marker))
     }
 
-    /// To be given a schema: the marker may be lost.
+    /// Opens a board to set its schema: the marker may be lost.
     pub fn open_to_adopt(store: S) -> Result<Board<S>> {
         let marker = match Marker::find(&store) {
             Err(Error::Damaged(Damage::MarkerLost)) => None,
@@ -180,7 +180,7 @@ impl<S: Store> Board<S> {
         Ok(members)
     }
 
-    /// How many elements stand where members do. On a damaged board some may be none, or be missing in the index.
+    /// How many elements are above -inf. On a damaged board some may not be members, or be missing from the index.
     fn present(&self) -> Result<u64> {
         let card = self.store.card();
         if !self.schema.layout.spills() || card == 0 {
@@ -194,8 +194,8 @@ impl<S: Store> Board<S> {
         Ok(counted)
     }
 
-    /// A spilled board has a marker, and an entry for each member: an odd number of elements. For writes, which would
-    /// have to count often.
+    /// Checks that a spilled board has an odd number of elements: a marker, and two for each member. Writes use this,
+    /// because counting members for each write would cost too much.
     fn check_size(&self) -> Result<()> {
         if self.schema.layout.spills() && self.store.card() > 0 && self.store.card().is_multiple_of(2) {
             return Err(Error::Damaged(Damage::Size));
@@ -203,7 +203,7 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    /// Keeps the number of members while they come and go, so that a write asks for it once.
+    /// Updates the cached number of members, so that a write counts them once.
     fn recount_by(&self, change: i64) {
         self.counted.set(self.counted.get().map(|members| members.saturating_add_signed(change)));
     }
@@ -239,11 +239,11 @@ impl<S: Store> Board<S> {
         joined([spill, member.as_ref(), &[]], |element| self.store.name(element))
     }
 
-    /// A member as it stands on the board.
+    /// A member that was found on the board.
     pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
         let found = self.find_indexed(member)?;
         if found.is_none() {
-            // A member that lost its entry is there all the same.
+            // A member that lost its entry is still on the board.
             self.members()?;
         }
         Ok(found)
@@ -254,7 +254,7 @@ impl<S: Store> Board<S> {
         matches!(self.locate(member), Ok(Some(_)))
     }
 
-    /// A member as its index says.
+    /// A member as the index has it.
     fn find_indexed(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
         let Some((element, score, entry)) = self.locate(member)? else { return Ok(None) };
         let decoded = self.decode(&element, score)?;
@@ -267,7 +267,7 @@ impl<S: Store> Board<S> {
             return if self.store.card() > 1 { self.look_up(member) } else { Ok(None) };
         }
         let found = self.store.score(member).map(|score| (member.clone(), score, None));
-        // Nobody on a board with a schema is at -inf.
+        // On a board with a schema no member is at -inf.
         Ok(found.filter(|(_, score, _)| self.marker.is_none() || *score > f64::NEG_INFINITY))
     }
 

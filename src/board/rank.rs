@@ -24,9 +24,9 @@ pub enum Kind {
 /// A point in the order of the sorted set, between elements.
 pub(super) struct Edge {
     place: Place,
-    /// The place is that of one element, not of all that begin like it.
+    /// The place is that of one element, not a prefix of several.
     whole: bool,
-    /// Behind all elements at the place, not before them.
+    /// The edge is after all elements at the place, not before them.
     after: bool,
 }
 
@@ -58,15 +58,15 @@ impl Edge {
     }
 }
 
-/// Most ties on the score alone are few: so many elements are looked at before positions are bisected.
-/// Tests have small boards, and must bisect too.
+/// Few elements usually share a score. Up to this many are checked one by one; beyond it, positions are bisected.
+/// It is small in tests, whose boards are small, so that they bisect too.
 const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 
-/// A group that is longer is hopped over, not stepped through.
+/// Longer groups are hopped over instead of stepped through.
 const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
 
 impl<S: Store> Board<S> {
-    /// The kind of rank that a board has unless a client names another.
+    /// The default kind of rank of the board.
     pub fn default_kind(&self) -> Kind {
         match self.schema.rules.ties {
             Ties::Shared => Kind::Competition,
@@ -100,9 +100,9 @@ impl<S: Store> Board<S> {
         self.best_first((a.score, a.element.as_ref()), (b.score, b.element.as_ref()))
     }
 
-    /// The same for scores and what stands in front of, or with, the names.
+    /// The same for scores and elements.
     pub(super) fn best_first(&self, a: (f64, &[u8]), b: (f64, &[u8])) -> Ordering {
-        // The large encoding keeps the sign of a zero that a core command wrote; it plays no part in the order.
+        // A skiplist keeps the sign of a zero that a core command wrote. It does not matter for the order.
         let ascending = (a.0 + 0.0).total_cmp(&(b.0 + 0.0)).then_with(|| a.1.cmp(b.1));
         match self.order {
             Order::Descending => ascending.reverse(),
@@ -157,21 +157,22 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// How many elements stand below the edge. `own` is a member of the group that the edge belongs to.
+    /// How many elements are below the edge. `own` is a member of the group that the edge belongs to.
     pub(super) fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
         if edge.place.spill.is_empty() && !edge.whole {
             return self.index_of_score(edge.place.score, edge.after, own);
         }
         let score = edge.place.score;
         if let Some(own) = own {
-            // Looking at names costs more than counting: of a lone member none matters, and of many too many would.
+            // Counting is cheaper than looking at names. A single member needs no name, and many names cost
+            // too much.
             match self.store.count_at(score, NEARBY + 1) {
                 1 => return Ok(self.store.index(&own.element)?.unwrap_or(0) + u64::from(edge.after)),
                 count if count > NEARBY => return self.gallop(edge, self.store.index(&own.element)?.unwrap_or(0)),
                 _ => {}
             }
         }
-        // From the side of the score's group where the edge of a well-placed member is.
+        // Start at the side of the score's group where the edge of a good member is.
         let direction = if edge.after { Direction::Down } else { Direction::Up };
         let mut steps = 0;
         let mut reached = true;
@@ -225,7 +226,7 @@ impl<S: Store> Board<S> {
         Ok(low)
     }
 
-    /// One of the distinct scores that a `DENSE` rank may pass.
+    /// Uses up one of the distinct scores that a `DENSE` rank may pass.
     fn hop(&self) -> Result<()> {
         self.hops.set(self.hops.get().checked_sub(1).ok_or(Error::TooManyHops)?);
         Ok(())
@@ -262,7 +263,7 @@ impl<S: Store> Board<S> {
         Ok(groups)
     }
 
-    /// Counts the groups better than a position, until they end or one is long: the position to go on from.
+    /// Counts the groups better than a position, until there are no more or one is long. Returns where to continue.
     fn pass_groups(&self, position: u64, until: Option<&Tuple>, groups: &mut u64) -> Result<u64> {
         let (mut last, mut run, mut left) = (None, 0, position);
         self.store.walk(self.index_at(position - 1)?, self.towards_best(), &mut |element, score| {
@@ -288,7 +289,7 @@ impl<S: Store> Board<S> {
     /// The nearest score that a member has.
     fn next_member_score(&self, score: f64, direction: Direction) -> Option<f64> {
         let next = self.store.next(score, direction).map(|(_, score)| score);
-        // Nobody on a board with a schema is at -inf.
+        // On a board with a schema no member is at -inf.
         next.filter(|score| self.marker.is_none() || *score > f64::NEG_INFINITY)
     }
 
@@ -306,7 +307,7 @@ impl<S: Store> Board<S> {
         decoded.ok_or_else(|| Error::Undecodable(Shown::new(float_text(score).as_bytes())))
     }
 
-    /// The position behind so many groups, from the position of a group's first on.
+    /// The position after this many groups, starting from the first position of a group.
     pub fn skip_groups(&self, from: u64, groups: u64) -> Result<u64> {
         let members = self.members()?;
         if groups >= members {
@@ -329,7 +330,7 @@ impl<S: Store> Board<S> {
         self.beyond(self.store.count_below(score, self.order == Order::Ascending)?)
     }
 
-    /// The positions of the members with these values: the first, and the one behind the last.
+    /// The positions of the members with these values: the first, and the one after the last.
     pub fn group_positions(&self, values: &[Value], own: &Found<S::Name>) -> Result<(u64, u64)> {
         let first = self.better(values, Some(own))?;
         Ok((first, self.members()?.saturating_sub(self.worse(values)?)))

@@ -1,4 +1,4 @@
-//! Members that leave, one by one or many at once, with their entries.
+//! Removes members and their index entries, one by one or many at once.
 
 use super::schema::Order;
 use super::store::{Only, Store};
@@ -6,7 +6,7 @@ use super::Board;
 use crate::error::{Damage, Error, Result, Shown};
 
 impl<S: Store> Board<S> {
-    /// Removes members: how many were there.
+    /// Removes members. Returns how many there were.
     pub fn remove(&mut self, members: &[S::Name]) -> Result<u64> {
         let elements = self.prepare_removal(members)?;
         Ok(self.commit_removal(elements))
@@ -14,7 +14,7 @@ impl<S: Store> Board<S> {
 
     /// The elements of members that are to leave, all that can be wrong with them found out.
     pub fn prepare_removal(&self, members: &[S::Name]) -> Result<Vec<S::Name>> {
-        // Where the element is the member nothing can go wrong, and what does not decode may go.
+        // If the element is the member's name, nothing can go wrong, and elements that do not decode are removed too.
         if self.schema.layout.spills() {
             self.check_size()?;
         }
@@ -26,7 +26,7 @@ impl<S: Store> Board<S> {
     pub fn commit_removal(&mut self, elements: Vec<S::Name>) -> u64 {
         let mut removed = 0;
         for element in elements {
-            // The same name may be there twice.
+            // The same name may be given twice.
             if self.store.score(&element).is_some() {
                 self.remove_member(&element);
                 removed += 1;
@@ -35,7 +35,7 @@ impl<S: Store> Board<S> {
         removed
     }
 
-    /// Keeps the best `keep`: how many left, and if they are `wanted`, which elements, best first.
+    /// Keeps the best `keep`. Returns how many left and, if `wanted`, their elements, best first.
     pub fn trim(&mut self, keep: u64, wanted: bool) -> Result<(u64, Vec<S::Name>)> {
         let count = self.members()?.saturating_sub(keep);
         if count == 0 {
@@ -66,7 +66,7 @@ impl<S: Store> Board<S> {
         Ok((count, leaving))
     }
 
-    /// Removes all members, keeps the schema and the expiry: how many there were.
+    /// Removes all members, and keeps the schema and the expiry. Returns how many there were.
     pub fn clear(&mut self) -> Result<u64> {
         let members = self.members()?;
         if members > 0 {

@@ -11,21 +11,21 @@ use super::store::Store;
 use super::{Board, Row};
 use crate::error::{Damage, Error, Result, Shown};
 
-/// Elements fetched at a time by the server's cursor: short beside what a step may take.
+/// Elements fetched at a time with the server's cursor. They take little time compared with a step.
 const STRIDE: u64 = 32;
 /// So many looks in vain end a step: a table that lost most of its elements may have few left.
 const MOST_IN_VAIN: u64 = 100;
 /// What the text of a cursor by name begins with; the server's cursors are numbers.
 const NAME_TAG: u8 = b'n';
 
-/// Where a scan goes on.
+/// Where a scan continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
     /// At the beginning, or the scan is over.
     End,
     /// At the server's own cursor.
     Server(u64),
-    /// Behind this name.
+    /// After this name.
     Name(Vec<u8>),
 }
 
@@ -53,16 +53,16 @@ impl std::fmt::Display for Cursor {
 /// How long a step of a scan may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// About so many rows.
+    /// About this many rows.
     pub count: u64,
-    /// And no more than so many.
+    /// Never more than this many.
     pub most: u64,
 }
 
 impl<S: Store> Board<S> {
     /// One step of a scan: gives rows, whose ranks mean nothing, to `visit`, until that says false. Returns where to go on.
     pub fn scan(&self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row<S::Name>) -> bool) -> Result<Cursor> {
-        // A member that the index does not know would be left out in silence.
+        // A member that is missing from the index would be left out silently.
         if self.members()? == 0 {
             return Ok(Cursor::End);
         }
@@ -76,7 +76,7 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// By the index of a spilled board, from behind a name on.
+    /// Scans the index of a spilled board, starting after a name.
     fn scan_index(
         &self,
         behind: Option<&[u8]>,

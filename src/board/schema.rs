@@ -34,7 +34,7 @@ pub struct Field {
     pub kind: FieldType,
 }
 
-/// Who is better of members with equal scores. Named after the words of `RANK.CREATE`.
+/// Which of two members with equal scores is better. Named after the words of `RANK.CREATE`.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieRule {
@@ -143,7 +143,7 @@ impl Rules {
         Rules { fields, ties: Ties::Shared, keep: None, update: Update::Set, data: None, periods: Periods::default() }
     }
 
-    /// The same rules as a board of this name sees them: it owns only what its own name is written on.
+    /// The rules as they apply under this key: a board owns a hash only if the marker has the board's own key name.
     pub fn seen_by(&self, key: &[u8]) -> Rules {
         let mut rules = self.clone();
         if let Some(data) = &mut rules.data {
@@ -161,7 +161,7 @@ impl Rules {
         rules
     }
 
-    /// What `RANK.MULTISET` makes of a new key.
+    /// The rules of a board that `RANK.MULTISET` creates.
     pub fn integers(fields: usize) -> Result<Rules> {
         let text: Vec<String> = (1..=fields).map(|i| format!("FIELD s{i} INT")).collect();
         let text = text.join(" ");

@@ -1,4 +1,4 @@
-//! The text of a schema: what `RANK.CREATE` takes, and what stands in the marker.
+//! The text of a schema, in `RANK.CREATE` and in the marker.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ const MAX_FIELDS: usize = 32;
 const MAX_NAME: usize = 64;
 
 impl Rules {
-    /// The rules that a marker's text says.
+    /// The rules in a marker's text.
     pub fn parse(words: &[&[u8]]) -> Result<Rules> {
         let mut reader = RulesReader::default();
         let mut words = Words { rest: words, board: None };
@@ -109,7 +109,8 @@ impl fmt::Display for Rules {
     }
 }
 
-/// A key name as one word of a marker's line: what is no printable ASCII, and `%`, as `%0A`. An empty name is `%`.
+/// A key name as one word of a marker's line: `%` and all bytes that are not printable ASCII become `%0A`. An empty
+/// name becomes `%`.
 pub(super) struct Encoded<'n>(pub &'n [u8]);
 
 impl fmt::Display for Encoded<'_> {
@@ -147,7 +148,7 @@ pub(super) fn decode(word: &[u8]) -> Option<Vec<u8>> {
     Some(name)
 }
 
-/// A command's key specs look for these words: as a name each would make the next word a key.
+/// Words that the key specs of a command look for: as a name, each would make the next word a key.
 pub fn is_key_word(name: &[u8]) -> bool {
     [&b"LIKE"[..], b"DATA"].iter().any(|word| name.eq_ignore_ascii_case(word))
 }

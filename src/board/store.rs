@@ -29,7 +29,7 @@ pub enum Put {
     Nothing,
 }
 
-/// A way through the sorted set.
+/// A direction through the sorted set.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -79,7 +79,7 @@ pub trait Store {
         direction: Direction,
         visit: &mut dyn FnMut(Self::Name, f64) -> Result<bool>,
     ) -> Result<()>;
-    /// About `count` elements, from the server's cursor on, and the cursor to go on with; 0 at the end.
+    /// About `count` elements from the server's cursor on, and the next cursor; 0 at the end.
     fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Self::Name>)>;
 
     /// Sets the score of an element.

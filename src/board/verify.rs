@@ -1,4 +1,4 @@
-//! Members compared with the index, and mended, a step at a time.
+//! Compares members with the index and repairs the index, a step at a time.
 
 use super::index::split_entry;
 use super::layout::MEMBER_TAG;
@@ -7,15 +7,15 @@ use super::Board;
 use crate::error::{Damage, Error, Result};
 
 const MOST_EXAMPLES: usize = 10;
-/// Between two looks at the clock: short beside what a step may take.
+/// Elements between two looks at the clock. They take little time compared with a step.
 const STRIDE: u64 = 100;
-/// So many elements are looked at however slow the machine is: small boards take one step, always.
+/// A step checks at least this many elements, however slow the machine is: a small board always takes one step.
 const LEAST: u64 = 300;
 
 /// What a step found.
 #[derive(Default)]
 pub struct Report {
-    /// Where to go on; 0 at the end.
+    /// Where to continue; 0 at the end.
     pub cursor: u64,
     /// Members looked at.
     pub checked: u64,
@@ -44,7 +44,7 @@ impl Report {
 }
 
 impl<S: Store> Board<S> {
-    /// One step of about `count` elements, from the server's own cursor on; fewer where it is `late` before.
+    /// One step of about `count` elements, from the server's own cursor on. It ends early when it is `late`.
     pub fn verify(&mut self, from: u64, count: u64, repair: bool, late: impl Fn() -> bool) -> Result<Report> {
         let mut report = Report { cursor: from, ..Report::default() };
         let mut left = count;
@@ -72,7 +72,7 @@ impl<S: Store> Board<S> {
         report.checked += 1;
         if self.decode(element, score).is_err() || self.marker.is_some() && score.is_infinite() {
             report.undecodable(element.as_ref());
-            // What no spilled board could have written can be nobody's score, and leads searches of the index astray.
+            // No spilled board writes such an element. It belongs to no member, and breaks searches in the index.
             if repair && self.schema.layout.spills() && element.as_ref().first() != Some(&MEMBER_TAG) {
                 self.store.remove(element);
                 report.repaired += 1;
@@ -113,7 +113,7 @@ impl<S: Store> Board<S> {
             }
             return;
         }
-        // A name with two entries has two members, each of which fits its own.
+        // A name with two entries has two elements, and each entry matches its own.
         let name = self.store.name(name);
         if let Err(Error::Damaged(Damage::Index(_))) = self.look_up(&name) {
             let others = self.other_elements(&name, &member);

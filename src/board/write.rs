@@ -1,4 +1,4 @@
-//! Scores set and incremented. Everything that can be wrong is found out before the first change.
+//! Sets and increments scores. Everything that can be wrong is checked before the first change.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ pub enum Scores {
     Add,
 }
 
-/// A write as a client wants it, apart from scores and members.
+/// The options of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct Write {
     /// What the values are.
@@ -38,10 +38,10 @@ pub struct Write {
     pub ranks: bool,
 }
 
-/// Scores and members, mostly one such pair.
+/// Scores and members; usually one pair.
 pub type Pairs<N> = SmallVec<[(Tuple, N); 1]>;
 
-/// Where a member stood before a write, and its rank and scores afterwards.
+/// The rank of a member before a write, and its rank and scores afterwards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     /// The rank before.
@@ -57,11 +57,11 @@ pub struct Written {
     pub added: u64,
     /// Members that have another score.
     pub changed: u64,
-    /// Newcomers that a full board did not take.
+    /// Newcomers that a full board refused.
     pub refused: u64,
-    /// Members that had to leave for better ones.
+    /// Members that better ones pushed out.
     pub evicted: u64,
-    /// What an increment left; `None` if the member is not on the board.
+    /// The scores after an increment; `None` if the member is not on the board.
     pub sum: Option<Tuple>,
     /// For each pair, if ranks were asked for.
     pub standings: Vec<Standing>,
@@ -71,7 +71,7 @@ pub struct Written {
 pub enum Start<N> {
     /// It is done: whether the member is new, and its score.
     Done(bool, f64),
-    /// There is more to it than a score, and this marker.
+    /// It needs the whole board, which has this marker.
     Board(Option<Marker<N>>),
 }
 
@@ -81,7 +81,7 @@ pub(super) struct State<N> {
     pub(super) is_new: bool,
     /// The values it had, once it has others.
     before: Option<Tuple>,
-    /// Where it stands.
+    /// Its element.
     now: Option<Found<N>>,
 }
 
@@ -104,7 +104,7 @@ pub struct Members<N> {
     ranks: Vec<Option<u64>>,
 }
 
-/// Each member of some pairs once, and for each pair which it is.
+/// The distinct members of some pairs, and for each pair the index of its member.
 pub(super) type States<N> = (SmallVec<[State<N>; 1]>, SmallVec<[usize; 1]>);
 
 /// Where a write puts a member, and what its element says then.
@@ -114,8 +114,8 @@ struct Target {
 }
 
 impl<S: Store> Board<S> {
-    /// Begins a write. Where there is no schema, `lone` (a score or an increment, and a member, and no options) is
-    /// written at once, as `ZADD` or `ZINCRBY` would: it is the commonest of all writes.
+    /// Begins a write. Without a schema, `lone` (one score or increment, one member, no options) is written at once, as
+    /// `ZADD` or `ZINCRBY` would: it is the most common write.
     #[inline(always)]
     pub fn begin(store: &mut S, scores: Scores, lone: Option<(f64, S::Name)>) -> Result<Start<S::Name>> {
         let marker = Marker::find(store)?;
@@ -123,7 +123,7 @@ impl<S: Store> Board<S> {
             check_unreserved(member.as_ref())?;
             let old = if scores == Scores::Add { store.score(member) } else { None };
             let score = old.unwrap_or(0.0) + number + 0.0;
-            // A sum that is not finite is an error, which the long way tells.
+            // A sum that is not finite is an error, which the general code reports.
             if score.is_finite() {
                 let added = old != Some(score) && store.put(member, score, Only::Any) == Put::Added;
                 return Ok(Start::Done(added, score));
@@ -162,7 +162,7 @@ impl<S: Store> Board<S> {
                 return Ok(Plan::Score(score));
             }
         }
-        // Members are looked up once, before the first change: no look-up can fail half-way.
+        // Members are looked up once, before the first change, so no lookup can fail halfway.
         let (states, places) = self.states(pairs)?;
         self.check_write(write, pairs, &states, &places)?;
         let ranks = if write.ranks { self.ranks(&states)? } else { Vec::new() };
@@ -203,7 +203,7 @@ impl<S: Store> Board<S> {
             written.changed += u64::from(changed && !state.is_new);
         }
         if let Some(left) = &mut self.left {
-            // Somebody may have left and come back.
+            // A member may have left and come back.
             let is_there = |place: &usize| states.get(*place).is_some_and(|state| state.now.is_some());
             let there = places.iter().zip(pairs).filter(|(place, _)| is_there(place));
             let there: HashSet<&[u8]> = there.map(|(_, (_, member))| member.as_ref()).collect();
@@ -248,10 +248,10 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// The members of the pairs as they stand.
+    /// The members of the pairs, as they are on the board.
     pub(super) fn states(&self, pairs: &[(Tuple, S::Name)]) -> Result<States<S::Name>> {
         let (mut states, mut places) = States::default();
-        // Of one pair there is nothing to compare.
+        // With one pair there is nothing to compare.
         let mut known: Option<HashMap<&[u8], usize>> = (pairs.len() > 1).then(HashMap::new);
         for (_, member) in pairs {
             let next = states.len();
@@ -293,10 +293,10 @@ impl<S: Store> Board<S> {
         }
         self.check_size()?;
         if write.ranks {
-            // Ranks need the number of members, and must not find out afterwards that it is wrong.
+            // Ranks need the number of members: find out now if it is wrong, not after the write.
             self.members()?;
         }
-        // The first element that is written shows by itself that it is new.
+        // Writing the first element shows by itself whether it is new.
         for (pair, place) in pairs.iter().zip(places).skip(1) {
             self.check_pair(write, pair, states.get(*place))?;
         }
@@ -375,7 +375,7 @@ impl<S: Store> Board<S> {
         let score = place.score;
         let element = self.element(&place.spill, member);
         let entry = match state.now.take() {
-            // The index says where its element is, not its score.
+            // The index has its element, but not its score.
             Some(old) if old.element.as_ref() == element.as_ref() => {
                 self.store.put(&element, score, Only::Any);
                 state.before.get_or_insert(old.decoded.values);
@@ -403,7 +403,7 @@ impl<S: Store> Board<S> {
     /// Whether a place is strictly better, by fields and time, than the member at a position.
     fn beats(&self, place: &Place, position: u64) -> Result<bool> {
         if self.schema.explicit && !self.schema.layout.spills() && position + 1 == self.members()? {
-            // The position is that of the worst, and scores say it all: is there one on the far side?
+            // The position is that of the worst member, and scores hold all fields: is any score on the far side?
             return Ok(match self.order {
                 Order::Descending => self.store.any_between(f64::NEG_INFINITY, place.score),
                 Order::Ascending => self.store.any_between(place.score, f64::INFINITY),
@@ -445,10 +445,10 @@ fn unindexed<N: AsRef<[u8]>>(member: &N) -> Error {
     Error::Damaged(Damage::Index(Shown::new(member.as_ref())))
 }
 
-/// A marker must never be made, moved or taken for a member.
+/// No write may create, move or replace a marker.
 #[inline]
 pub(super) fn check_unreserved(member: &[u8]) -> Result<()> {
-    // Hardly a name begins like that, and one byte tells.
+    // Few names begin like that, and the first byte tells them apart.
     if member.first() == MARKER_START.first() && member.starts_with(MARKER_START) {
         return Err(Error::ReservedMember);
     }

@@ -118,12 +118,12 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Scores begin with a digit, a sign or a dot, options do not: `inf` is the one word to be tried in vain.
+/// Whether the next argument may be an option. Scores begin with a digit, a sign or a dot; only `inf` looks like a word.
 pub fn begins_with_word(args: &Args) -> bool {
     args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic))
 }
 
-/// The text of a JSON object, as it is.
+/// Checks that the text is a JSON object, and returns it unchanged.
 pub fn check_object(json: &[u8]) -> Result<&[u8]> {
     match parse_object(json) {
         Some(_) => Ok(json),
@@ -131,7 +131,7 @@ pub fn check_object(json: &[u8]) -> Result<&[u8]> {
     }
 }
 
-/// Read once a command, and only where ties need it.
+/// The time for ties. The clock is read once per command, and only if ties need it.
 #[inline(always)]
 pub fn clock(call: &Call, schema: &Schema, at: Option<i64>) -> Result<i64> {
     if !schema.layout.has_time() {
@@ -182,7 +182,7 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::SeveralMembersOfNewBoard);
     }
     let rules = Rules::integers(args.len().saturating_sub(1))?;
-    // Whatever is wrong with the call must be known before the board is made.
+    // Check everything before the board is created.
     let schema = Schema::new(rules.clone());
     let pairs = pairs(&schema, args)?;
     options.write(call, &schema)?;
@@ -197,8 +197,8 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     write_pairs(call, &mut board, &options, &pairs)
 }
 
-/// Whether arguments for a board that does not exist were meant for several members: a name stands among the scores, or
-/// everything is a number.
+/// Whether the arguments for a new board are probably several members: there is a name among the scores, or all of them
+/// are numbers.
 fn has_several_members(args: Args) -> bool {
     let names = args.clone().filter(|arg| parse_extended(arg.bytes()).is_none()).count();
     let ends_with_name = args.clone().last().is_some_and(|arg| parse_extended(arg.bytes()).is_none());
@@ -222,7 +222,7 @@ fn write_pairs<'c>(
         (Some(_), _) => return Err(Error::DataTakesOneMember),
     };
     let owned = match write.keep {
-        // Somebody may have to leave.
+        // Members may have to leave.
         Some(keep) if board.members()? + pairs.len() as u64 > keep => open_owned_hash(call, board)?,
         _ => None,
     };
@@ -268,7 +268,7 @@ pub fn standings_of<'w>(ranks_of: RanksOf, written: &'w Written, periods: &'w [F
     periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.written.standings)
 }
 
-/// For `INFO`.
+/// Updates the counters of `INFO`.
 pub fn count_written(written: &Written) {
     if written.refused + written.evicted > 0 {
         stats::REFUSED.add(written.refused);

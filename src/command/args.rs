@@ -1,4 +1,4 @@
-//! Arguments into values. Every error names the argument and what it takes.
+//! Parses arguments. Every error names the argument and what it takes.
 
 use crate::board::{FieldBound, Pairs, Schema, Value};
 pub use crate::error::{set_once as once, set_one_of as one_of};
@@ -69,7 +69,7 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
     Ok(FieldBound { floor: floor_of_decimal(text).unwrap_or(bound.floor), ..bound })
 }
 
-/// The arguments as scores and members: so many scores, then a member, and again.
+/// The arguments as scores and members: one score per field, then a member, and so on.
 #[inline(always)]
 pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>> {
     let fields = schema.fields().len();
@@ -84,7 +84,7 @@ pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>>
     Ok(pairs)
 }
 
-/// The error for so many arguments. A word where a number should be is more likely an option that does not exist.
+/// The error for a wrong number of arguments. If the first is a word, it is more likely an option that does not exist.
 #[cold]
 pub fn wrong_count(mut args: Args, wrong: impl FnOnce(usize) -> Error) -> Error {
     let got = args.len();
@@ -94,7 +94,7 @@ pub fn wrong_count(mut args: Args, wrong: impl FnOnce(usize) -> Error) -> Error 
     }
 }
 
-/// The value behind an option.
+/// The value of an option.
 pub fn value_of<'a>(args: &mut Args<'a>, option: &'static str) -> Result<Arg<'a>> {
     args.next().ok_or(Error::OptionWithoutValue(option))
 }

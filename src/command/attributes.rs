@@ -11,7 +11,7 @@ use crate::error::{Error, Result, Shown};
 use crate::server::{Access, Arg, Args, Call, Hash, Text};
 
 const COST: &str = "O(M) for M attributes of the member.";
-/// The board says where attributes are; they are not in it.
+/// The command reads the board to find the hash, and does not change the board.
 const READS_BOARD: &[KeySpec] = &[KeySpec::at(1, KeyUse::Read)];
 
 command! { SETDATA = setdata;
@@ -20,12 +20,12 @@ command! { SETDATA = setdata;
 }
 
 command! { PUTDATA = putdata;
-    Doc::write("rank.putdata", "key member json", "Replaces all attributes of a member by a JSON object.", COST)
+    Doc::write("rank.putdata", "key member json", "Replaces all attributes of a member with a JSON object.", COST)
     .keys(READS_BOARD).since("0.2.0")
 }
 
 command! { GETDATA = getdata;
-    Doc::read("rank.getdata", "key member [attr ...]", "Returns all attributes of a member, or those named.", COST)
+    Doc::read("rank.getdata", "key member [attr ...]", "Returns attributes of a member, or all of them.", COST)
 }
 
 command! { DELDATA = deldata;
@@ -57,7 +57,7 @@ fn setdata<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let member = required(&mut args)?.text();
-    // An attribute may be named NX: an odd number of arguments tells the option.
+    // An attribute may be named NX. An odd number of arguments means that NX is the option.
     let keep_old = args.len() % 2 == 1;
     if keep_old && !args.next_if("NX") {
         return Err(Error::Arity);
@@ -136,7 +136,7 @@ fn deldata<'c>(call: &'c Call<'c>) -> Result<()> {
     let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
     let mut removed = 0;
     if may_have && names.is_empty() && attributes_of(&hash, &member).is_err() {
-        // Whatever it is, it is to go.
+        // It is removed, whatever it is.
         hash.remove(member.bytes());
         removed = 1;
     } else if may_have {

@@ -33,7 +33,7 @@ command! { ALTER = alter;
     KeySpec::behind("DATA", 2, KeyUse::Read)])
 }
 
-/// Tells the server where the key is that follows each of these words; they stand at this index or later.
+/// Reports the positions of the keys after these words, which are at this index or later.
 pub fn tell_keys(call: &Call, words: &[&str], from: usize) {
     call.tell_key(1);
     let args = call.args();

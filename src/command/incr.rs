@@ -57,7 +57,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
         ranks: with_rank == Some(None),
     };
     let owned = match write.keep {
-        // Somebody may have to leave.
+        // A member may have to leave.
         Some(keep) if board.members()? >= keep => open_owned_hash(call, &mut board)?,
         _ => None,
     };

@@ -85,7 +85,7 @@ fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     reply_rows(call, &board, hash.as_ref(), (first, end.saturating_sub(first)), &options)
 }
 
-/// A position from 1 on; 0 for one that lies before the first.
+/// A position, starting at 1; 0 if it is before the first.
 fn from_either_end(position: i64, members: u64) -> u64 {
     if position > 0 {
         return position.unsigned_abs();

@@ -29,7 +29,7 @@ command! { PERCENTILE = percentile;
 
 command! { AMONG = among;
     Doc::read("rank.among", concat!("key nummembers member ... ", row_options!()),
-    "Ranks some members among each other, and on the board.",
+    "Ranks members among themselves and on the board.",
     "O(M*log(N)) for M members; with DENSE O(D*log(N)) more for D better scores.")
 }
 
@@ -111,7 +111,7 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// The row of each member with its place in the group, which is counted as on the board. They come best first.
+/// The row of each member with its place in the group, best first. The place is of the same kind as the rank.
 fn rank_peers<'c>(
     board: &ServerBoard<'c>,
     kind: Kind,

@@ -1,4 +1,4 @@
-//! The commands: parse all arguments, act, reply. Each stands beside its documentation.
+//! The commands: each parses all arguments, acts, and replies. Its documentation is next to its handler.
 
 mod add;
 mod args;
@@ -60,7 +60,7 @@ fn open_hash<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, access: Access) ->
     Hash::open(call, board.store.name(), &data.hash, access)
 }
 
-/// The hash that belongs to the board alone, which is opened before members leave; their records leave with them.
+/// The hash that the board owns, if it does. It is opened before members leave, so that their attributes can be removed.
 #[inline(always)]
 fn open_owned_hash<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
     if !owns_hash(board.schema(), board.store.name()) {
@@ -76,7 +76,7 @@ fn owns_hash(schema: &Schema, key: &Text) -> bool {
     owner.is_some_and(|owner| owner == key.bytes())
 }
 
-/// Takes the members that left out of the board's own hash.
+/// Removes the members that left from the hash that the board owns.
 #[inline(always)]
 fn forget_left<'c>(board: &mut ServerBoard<'c>, owned: impl IntoIterator<Item = Hash<'c>>) {
     let left = board.take_left();

@@ -60,7 +60,7 @@ impl Takes {
     pub const POINT: Takes = Takes { point: true, period: true, ..Takes::NONE };
 }
 
-/// `LIMIT`, everything unless a client says otherwise.
+/// `LIMIT`; the default is everything.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub offset: u64,
@@ -144,7 +144,7 @@ impl<'a> ReadOptions<'a> {
     /// The same for a board that is open.
     pub fn look_at<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
         self.order.map_or(Ok(()), |order| board.read_from(order))?;
-        // A missing board reads as an empty one, whatever it would have.
+        // A missing board reads as an empty one, with or without attributes.
         let wants_hash = self.data && board.store.exists();
         if wants_hash {
             open_hash(call, board, Access::Read).map(Some)
@@ -172,7 +172,7 @@ impl<'a> ReadOptions<'a> {
         self.kind.unwrap_or_else(|| board.default_kind())
     }
 
-    /// Groups are of members equal on the fields, so they have competition ranks unless told otherwise.
+    /// Members of a group have equal fields, so the default is a competition rank.
     pub fn group_kind(&self) -> Kind {
         self.kind.unwrap_or(Kind::Competition)
     }

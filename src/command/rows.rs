@@ -243,7 +243,7 @@ fn json_value(value: Value, json: &mut Vec<u8>) {
 
 /// A name as a JSON string; one that is not UTF-8 as base64.
 pub fn json_name(name: &[u8], json: &mut Vec<u8>) {
-    // Without a short cut, so that many bytes are as quick as one.
+    // Without an early exit, so that the compiler can check many bytes at once.
     let is_plain = |byte: &u8| matches!(byte, 0x20..0x7F) & (*byte != b'"') & (*byte != b'\\');
     if name.iter().fold(true, |all, byte| all & is_plain(byte)) {
         json.push(b'"');
@@ -262,7 +262,7 @@ pub fn json_name(name: &[u8], json: &mut Vec<u8>) {
     }
 }
 
-/// A JSON array in the making.
+/// A JSON array that is being written.
 pub struct JsonList<'j> {
     json: &'j mut Vec<u8>,
     empty: bool,

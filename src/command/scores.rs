@@ -1,4 +1,4 @@
-//! `RANK.COUNT`, `RANK.FORSCORE` and `RANK.SCOREAT`: reads about scores, whoever has them.
+//! `RANK.COUNT`, `RANK.FORSCORE` and `RANK.SCOREAT`: reads about scores, not about members.
 
 use super::args::{bound, key, percentile, required};
 use super::open_to_read;
@@ -71,7 +71,7 @@ fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
         call.reply().null();
         return Ok(());
     };
-    // In this order whole percentiles of whole positions stay whole.
+    // Multiplied first, so that the result is exact if it is a whole number.
     let exact = percentile * worst as f64 / 100.0;
     let below = (exact.floor() as u64).min(worst);
     let above = (exact.ceil() as u64).min(worst);
@@ -96,7 +96,7 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
     } else if low.is_finite() || high.is_finite() {
         low * (1.0 - share) + high * share
     } else if share < 0.5 {
-        // Nothing lies between two infinities: the nearer one.
+        // There is no value between two infinities: take the nearer one.
         low
     } else {
         high

@@ -1,4 +1,4 @@
-//! What `COMMAND DOCS`, `COMMAND INFO` and redis-cli's hints know of each command.
+//! What `COMMAND DOCS`, `COMMAND INFO` and redis-cli's hints know about each command.
 
 mod syntax;
 
@@ -14,12 +14,12 @@ pub struct Doc {
     pub summary: &'static str,
     /// What it costs.
     pub complexity: &'static str,
-    /// The version that had it first.
+    /// The first version that has it.
     pub since: &'static str,
     effect: Effect,
     is_fast: bool,
     may_block: bool,
-    /// The handler tells where keys are: 7.0 takes the keys of a cluster's commands from positions, not from specs.
+    /// The handler reports its keys: in cluster mode, Redis 7.0 looks at key positions and ignores key specs.
     tells_keys: bool,
     /// The keys among its arguments.
     pub keys: &'static [KeySpec],
@@ -37,31 +37,31 @@ enum Effect {
 /// What happens to a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum KeyUse {
-    /// Returns something of the value.
+    /// Returns data of the value.
     Read,
-    /// Changes or adds to the value, and may return something of it.
+    /// Changes or adds data, and may return data.
     Update,
-    /// Only takes away.
+    /// Only removes data.
     Delete,
-    /// Takes away, and may return what it took.
+    /// Removes data, and may return it.
     Pop,
     /// Creates the key.
     Insert,
 }
 
-/// Where a key stands among the arguments, and what happens to it.
+/// Where a key is among the arguments, and what happens to it.
 pub struct KeySpec {
-    /// Where it stands.
+    /// Where it is.
     pub at: KeyAt,
     /// What happens to it.
     pub usage: KeyUse,
 }
 
-/// Where a key stands.
+/// Where a key is.
 pub enum KeyAt {
     /// At this index.
     Index(i32),
-    /// Behind this word, which stands at this index or later.
+    /// After this word, which is at this index or later.
     Keyword(&'static str, i32),
 }
 
@@ -71,7 +71,7 @@ impl KeySpec {
         KeySpec { at: KeyAt::Index(index), usage }
     }
 
-    /// The key behind a word, which stands at this index or later.
+    /// The key after a word, which is at this index or later.
     pub const fn behind(word: &'static str, from: i32, usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Keyword(word, from), usage }
     }
@@ -134,17 +134,17 @@ impl Doc {
         Doc { may_block: true, ..self }
     }
 
-    /// The version that had it first.
+    /// The first version that has it.
     pub const fn since(self, since: &'static str) -> Doc {
         Doc { since, ..self }
     }
 
-    /// Other keys, or another use of them.
+    /// Sets other keys than the first argument, or another use of it.
     pub const fn keys(self, keys: &'static [KeySpec]) -> Doc {
         Doc { keys, ..self }
     }
 
-    /// Keys behind words, whose places the handler tells.
+    /// Some keys follow words; the handler reports where they are.
     pub const fn tells_keys(self) -> Doc {
         Doc { tells_keys: true, ..self }
     }

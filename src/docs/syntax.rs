@@ -92,7 +92,7 @@ fn sequence(words: &mut &[&str]) -> Vec<Arg> {
         *words = rest;
         let (name, what) = word.split_once(':').map_or((None, *word), |(name, what)| (Some(name), what));
         let what = match (what, words.split_first()) {
-            // A name before a bracket, which stands by itself.
+            // The name of a group: its bracket is the next word.
             ("", Some((bracket, rest))) => {
                 *words = rest;
                 *bracket

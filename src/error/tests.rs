@@ -126,9 +126,21 @@ fn errors() -> Vec<Error> {
         NoTime(_) => NoTime(shown("5")),
         NoLongerPermitted => NoLongerPermitted,
         KeyMoved => KeyMoved,
+        InPeriod(..) => InPeriod(shown("game:2023"), Box::new(Damaged(Damage::Size))),
+        PeriodDiffers(_) => PeriodDiffers(shown("game:2023")),
+        PeriodIsOwnKey(_) => PeriodIsOwnKey(shown("game:2023")),
+        NoSuchPeriod(_) => NoSuchPeriod("day"),
+        PeriodTwice(_) => PeriodTwice("day"),
+        PeriodPrefixes(_) => PeriodPrefixes(shown("a:1")),
+        PastTogether(_) => PastTogether(1001),
+        OffsetWithoutPeriod => OffsetWithoutPeriod,
+        OffsetIsSet => OffsetIsSet,
+        HasPeriods => HasPeriods,
         Server(_) => Server("OOM command not allowed when used memory > 'maxmemory'.".into()),
         Internal => Internal,
     };
+    errors.push(CrossSlot(NamedKey::Period, shown("game:")));
+    errors.push(NoPermission(NamedKey::Period, shown("game:2023")));
     errors.extend(damages().into_iter().map(Error::Damaged));
     errors.extend(line_problems().into_iter().map(|problem| Error::Line { number: 1, problem }));
     errors

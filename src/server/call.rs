@@ -9,12 +9,12 @@ use super::api::{Args, Ctx, Reply, Text};
 use super::moment::Moment;
 use super::store::Change;
 
-/// A running command. It lives as long as what it borrows, so that what it notes may be borrowed too.
+/// A running command. It lives as long as what it borrows, so effects can be noted without copies.
 pub struct Call<'a> {
-    /// What the server knows it by.
+    /// The server's context.
     pub ctx: Ctx<'a>,
     args: &'a [*mut RedisModuleString],
-    /// The server only wanted to know the command's keys.
+    /// The server only asked for the command's keys.
     asked: Cell<bool>,
     moment: Moment<'a>,
 }
@@ -62,12 +62,12 @@ impl<'a> Call<'a> {
         self.moment.note(key, change);
     }
 
-    /// Makes known what was changed so far.
+    /// Propagates and announces what was changed so far.
     pub(super) fn make_known(&self) {
         self.moment.make_known();
     }
 
-    /// The reply, which begins once all that was changed is known.
+    /// The reply. All changes are propagated and announced before it begins.
     pub fn reply(&self) -> Reply<'a> {
         self.make_known();
         Reply::new(self.ctx)

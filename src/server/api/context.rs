@@ -27,8 +27,8 @@ pub enum EventClass {
 
 impl<'c> Ctx<'c> {
     /// # Safety
-    /// The pointer must be a context that lives for `'c`. In that of a running command, or of the module's load, the
-    /// server's clock stands still, so that no key expires under an open handle; in a timer's it may not.
+    /// The pointer must be a context that lives for `'c`. During a command, or while the module is loaded, the server's
+    /// clock does not advance, so no key expires while a handle of it is open. In a timer it may.
     pub unsafe fn new(raw: *mut RedisModuleCtx) -> Ctx<'c> {
         Ctx { raw, lives: PhantomData }
     }
@@ -51,7 +51,7 @@ impl<'c> Ctx<'c> {
             // SAFETY: as above.
             return unsafe { cached() };
         }
-        // 7.0 tells a module milliseconds alone.
+        // Redis 7.0 gives modules milliseconds only.
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
     }
@@ -131,13 +131,13 @@ impl<'c> Ctx<'c> {
         unsafe { api!(RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.raw()) };
     }
 
-    /// Counts a change for save points where nobody listens; elsewhere it would propagate the running command.
+    /// Counts a change for save points. Only while nobody listens: otherwise it would propagate the running command.
     pub fn count_change(self) {
         // SAFETY: the context is that of a running command.
         unsafe { api!(RedisModule_ReplicateVerbatim)(self.raw) };
     }
 
-    /// Propagates the commonest of all effects, without a list of arguments.
+    /// Propagates a `ZADD` of one element, the most common effect, without building a list of arguments.
     pub fn replicate_zadd(self, key: &Text, score: &str, element: &Text) {
         // SAFETY: strings and buffer are alive; the server takes references or copies of its own.
         unsafe {

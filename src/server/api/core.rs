@@ -1,7 +1,8 @@
 //! Core commands that have no low-level function, by `RM_Call`.
 //!
-//! The ones in here read. They may be called while a handle of the key is open: the server's clock stands still during a
-//! command, so no call can expire and free the value. Commands that write go through [`Key::call`](super::Key::call).
+//! The commands in this file only read. They may run while a handle of the key is open: the server's clock does not
+//! advance during a command, so no call can expire and free the value. Commands that write go through
+//! [`Key::call`](super::Key::call).
 
 use std::ffi::CStr;
 use std::io;
@@ -24,7 +25,7 @@ impl CallReply {
         CallReply::with_kind(raw).map(|(reply, _)| reply)
     }
 
-    /// The reply and what it is: asking again would cost.
+    /// The reply and its type, which would cost a call to ask for again.
     fn with_kind(raw: *mut RedisModuleCallReply) -> Result<(CallReply, isize)> {
         if raw.is_null() {
             let error = io::Error::last_os_error();
@@ -59,9 +60,9 @@ impl CallReply {
         }
     }
 
-    /// An integer from 0 on; 0 for any other reply.
+    /// A non-negative integer; 0 for any other reply.
     pub fn count(&self) -> u64 {
-        // SAFETY: the reply is alive; of one that is no integer the server says the least number.
+        // SAFETY: the reply is alive; for a reply that is no integer the server returns the lowest number.
         unsafe { api!(RedisModule_CallReplyInteger)(self.raw) }.max(0).unsigned_abs()
     }
 
@@ -172,7 +173,7 @@ impl<'c> Ctx<'c> {
         !matches!(reply, Err(Error::TryAgain))
     }
 
-    /// `ZSCAN`: the cursor to go on with, and elements.
+    /// `ZSCAN`: the next cursor, and elements.
     pub fn zscan(self, key: &Text, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'c>>)> {
         let cursor = cursor.to_string();
         // SAFETY: strings and buffers are alive during the call; `l` takes a long long.

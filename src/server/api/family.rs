@@ -1,4 +1,4 @@
-//! Which family of servers this is: asked for speed alone, never for what a command does.
+//! Whether this server is Redis or Valkey. This only decides which way is faster, never what a command does.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -6,7 +6,7 @@ use super::context::Ctx;
 
 static VALKEY: AtomicBool = AtomicBool::new(false);
 
-/// Finds out, once.
+/// Asks the server, once.
 pub fn find_family(ctx: Ctx) {
     // SAFETY: context and names are alive; what the server made is freed once.
     unsafe {
@@ -19,8 +19,8 @@ pub fn find_family(ctx: Ctx) {
     }
 }
 
-/// Valkey finds a rank by climbing up from the element. A look for the element's neighbours came down another way, so on
-/// a large board every step up waits for memory.
+/// Valkey computes a rank by climbing up the skiplist from the element, through nodes that finding the element did not
+/// touch. So on a large board every step up is a cache miss.
 pub fn climbs_for_ranks() -> bool {
     VALKEY.load(Relaxed)
 }

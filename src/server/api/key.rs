@@ -14,7 +14,7 @@ use crate::error::Result;
 /// What a key is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Like every look-up of the module, one that counts no hit or miss and causes no event.
+    /// A lookup that counts no hit or miss and causes no event, as all lookups of the module do.
     Read,
     /// The same, and as if nobody had: the key's time of last use stays.
     Look,
@@ -86,14 +86,14 @@ impl<'c> Key<'c> {
         unsafe { api!(RedisModule_SetAbsExpire)(self.raw(), at_ms) };
     }
 
-    /// Deletes the key, and frees its value in the background. The handle stays good, for a key that is empty now.
+    /// Deletes the key, and frees its value in the background. The handle stays valid, for a key that is now empty.
     pub fn unlink(&self) {
         // SAFETY: the key is open for writing.
         unsafe { api!(RedisModule_UnlinkKey)(self.raw()) };
     }
 
-    /// Runs a core command that may free the value, with this key as its first argument; it propagates and announces
-    /// itself. The handle is closed for it, and another one takes its place.
+    /// Runs a core command that may free the value, with this key as its first argument. The core command propagates
+    /// and announces itself. The handle is closed before it and opened again after it.
     pub fn call(self, command: &CStr, args: &[&Text]) -> (Option<Key<'c>>, Result<CallReply>) {
         let (ctx, name, access) = (self.ctx, self.name.clone(), self.access);
         drop(self);
@@ -110,7 +110,7 @@ impl Drop for Key<'_> {
     }
 }
 
-/// 7.0 has no flags for silence, but opens for writing silently; nothing is written through it.
+/// Redis 7.0 has no flags for a silent lookup. Opening for writing is silent there, so reads open for writing too.
 fn silent_mode() -> u32 {
     // SAFETY: reads a pointer that was set when the module was loaded.
     if unsafe { raw::RedisModule_GetOpenKeyModesAll }.is_some() {

@@ -1,6 +1,6 @@
 //! The module API made safe: contexts, keys, strings, calls of core commands, replies.
 
-/// The function behind a pointer that every server from 7.0 on fills in.
+/// The function behind a pointer that every server since 7.0 sets.
 macro_rules! api {
     ($name:ident) => {
         match redis_module::raw::$name {
@@ -31,7 +31,7 @@ pub use rights::Caller;
 pub use stopwatch::Stopwatch;
 pub use text::{Arg, Args, Text};
 
-/// Cannot happen on a server that loaded the module; ends the command, not the server.
+/// A missing function cannot happen on a server that loaded the module. If it does, this ends the command, not the server.
 #[cold]
 pub fn missing(name: &str) -> ! {
     std::panic::panic_any(format!("the server has no {name}"))

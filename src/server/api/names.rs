@@ -1,4 +1,4 @@
-//! Strings that are asked for over and over, made once: names of limiters' windows, ends of ranges.
+//! A small cache of strings that calls need again and again: names of limiters' windows, ends of ranges.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use super::text::Text;
 
 const PLACES: usize = 16;
 
-/// Each with a reference of its own. Only the main thread comes here.
+/// The cache holds a reference to each. Only the main thread uses it.
 static KEPT: [AtomicPtr<RedisModuleString>; PLACES] = [const { AtomicPtr::new(ptr::null_mut()) }; PLACES];
 
 /// A string of these bytes. Another string that hashes to the same place replaces it.
@@ -30,12 +30,12 @@ pub fn kept(bytes: &[u8]) -> Text<'static> {
     made
 }
 
-/// Frees them, before the module goes.
+/// Frees them, before the module is unloaded.
 pub fn forget_names() {
     KEPT.iter().for_each(|place| give_up(place.swap(ptr::null_mut(), Relaxed)));
 }
 
 fn give_up(old: *mut RedisModuleString) {
-    // SAFETY: the reference was the place's, which has lost it.
+    // SAFETY: the cache held the reference, and no longer has the string.
     drop(unsafe { Text::take(old) });
 }

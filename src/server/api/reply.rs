@@ -1,4 +1,4 @@
-//! Replies, written as they come.
+//! Replies, written piece by piece.
 
 use std::cell::Cell;
 use std::ffi::CString;
@@ -8,7 +8,7 @@ use super::context::Ctx;
 use crate::board::Value;
 use crate::number::FloatText;
 
-/// A reply in the making. [`Call::reply`](crate::server::Call::reply) is the way to one.
+/// A reply that is being written. [`Call::reply`](crate::server::Call::reply) returns one.
 pub struct Reply<'c> {
     ctx: Ctx<'c>,
     resp3: Cell<Option<bool>>,
@@ -40,12 +40,12 @@ impl<'c> Reply<'c> {
         values.iter().for_each(|value| self.integer(*value));
     }
 
-    /// An integer from 0 on.
+    /// A non-negative integer.
     pub fn count(&self, value: u64) {
         self.integer(i64::try_from(value).unwrap_or(i64::MAX));
     }
 
-    /// An integer from 0 on, or null.
+    /// A non-negative integer, or null.
     pub fn count_or_null(&self, value: Option<u64>) {
         match value {
             Some(value) => self.count(value),
@@ -78,7 +78,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// An attribute: text as it is. What else a client put there by itself is shown as JSON.
+    /// An attribute: a string as it is, any other value as JSON.
     pub fn json_value(&self, value: &serde_json::Value) {
         match value {
             serde_json::Value::String(text) => self.bulk(text.as_bytes()),
@@ -107,13 +107,13 @@ impl<'c> Reply<'c> {
         unsafe { api!(RedisModule_ReplyWithSimpleString)(self.ctx.raw(), c"OK".as_ptr()) };
     }
 
-    /// An array of so many elements, which follow.
+    /// The head of an array with this many elements.
     pub fn array(&self, length: u64) {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_ReplyWithArray)(self.ctx.raw(), length as c_long) };
     }
 
-    /// A map (RESP2: a flat array) of so many pairs, which follow.
+    /// The head of a map (RESP2: a flat array) with this many pairs.
     pub fn map(&self, pairs: usize) {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_ReplyWithMap)(self.ctx.raw(), pairs as c_long) };
@@ -126,7 +126,7 @@ impl<'c> Reply<'c> {
         unsafe { api!(RedisModule_ReplyWithError)(self.ctx.raw(), message.as_ptr()) }
     }
 
-    /// The error of a wrong number of arguments, which the server words.
+    /// The server's own error for a wrong number of arguments.
     pub fn wrong_arity(&self) -> c_int {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_WrongArity)(self.ctx.raw()) }

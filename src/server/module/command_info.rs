@@ -18,7 +18,7 @@ struct Arena {
     lists: Vec<Vec<RedisModuleCommandArg>>,
 }
 
-/// The C header's static of that purpose is not linked into a Rust module.
+/// The C header has a static for this, which is not linked into a Rust module.
 static VERSION: RedisModuleCommandInfoVersion = RedisModuleCommandInfoVersion {
     version: 1,
     sizeof_historyentry: size_of::<RedisModuleCommandHistoryEntry>(),
@@ -59,7 +59,7 @@ impl Arena {
         start
     }
 
-    /// `next_key` counts the keys, which stand in the order of their specs.
+    /// `next_key` counts the keys, which are in the order of their specs.
     fn args(&mut self, args: &[Arg], next_key: &mut c_int) -> *mut RedisModuleCommandArg {
         let mut list: Vec<RedisModuleCommandArg> = args.iter().map(|arg| self.arg(arg, next_key)).collect();
         // SAFETY: an all-zero argument ends the list.

@@ -1,4 +1,4 @@
-//! Commands become known to the server here, and every call of them comes in here.
+//! Registers the commands, and runs every call of them.
 
 mod command_info;
 mod waiting;
@@ -55,14 +55,14 @@ macro_rules! command {
     };
 }
 
-/// Runs a handler. No panic gets past here: it would end the server.
+/// Runs a handler, and catches its panics: a panic in the server's code would end the server.
 ///
 /// # Safety
 /// The arguments are those the server called a command with.
 pub unsafe fn run(handler: Handler, ctx: *mut RedisModuleCtx, argv: *mut *mut RedisModuleString, argc: c_int) -> c_int {
     // SAFETY: the server passes `argc` live strings.
     let call = unsafe { Call::new(ctx, std::slice::from_raw_parts(argv, argc.max(0) as usize)) };
-    // It is borrowed for as long as it lives. What it noted is gone once that is known.
+    // The call is borrowed for as long as it lives; propagating its effects empties its notes.
     let call = ManuallyDrop::new(call);
     let result = catch_unwind(AssertUnwindSafe(|| handler(&call)));
     stats::CALLS.add(u64::from(call.was_run()));
@@ -87,7 +87,7 @@ fn fail<'c>(call: &'c Call<'c>, error: &Error) -> c_int {
     }
 }
 
-/// Makes the commands known. Whether the server took all of them.
+/// Registers the commands. Returns whether the server accepted all of them.
 pub fn start(context: &Context, commands: &[Command]) -> bool {
     // SAFETY: the context lives while the module is being loaded.
     let ctx = unsafe { Ctx::new(context.get_raw()) };
@@ -97,7 +97,7 @@ pub fn start(context: &Context, commands: &[Command]) -> bool {
     commands.iter().all(|command| create(ctx, command)) && listen(ctx) && waiting::start(ctx)
 }
 
-/// Frees what the module keeps, before it goes.
+/// Frees what the module keeps, before it is unloaded.
 pub fn stop() {
     forget_names();
     forget_schemas();
@@ -128,7 +128,7 @@ fn create(ctx: Ctx, command: &Command) -> bool {
     else {
         return false;
     };
-    // Key positions as servers before 7.0 took them: the specs say the same and more.
+    // Key positions, as servers before 7.0 used them. The key specs say the same and more.
     let (first, last) = (1, doc.keys.len().min(1) as c_int);
     // SAFETY: context and strings are alive; the server copies the strings.
     unsafe {
@@ -155,7 +155,7 @@ fn create(ctx: Ctx, command: &Command) -> bool {
     }
 }
 
-/// Valkey 9's name for "atomic slot migration may take our keys along"; other servers ignore the bit.
+/// Valkey 9: atomic slot migration may move our keys. Other servers ignore the bit.
 const HANDLE_ATOMIC_SLOT_MIGRATION: u32 = 1 << 5;
 
 /// What the module promises the server; see docs/design.md.

@@ -1,4 +1,4 @@
-//! What a command changed: propagated as plain commands and announced as the core's would be, in one place.
+//! The one place that records what a command changed, propagates it as plain commands, and sends the core's events.
 
 use std::ffi::CStr;
 use std::mem::discriminant;
@@ -21,7 +21,7 @@ pub enum Change<'a> {
     Hdel(Text<'a>),
     Unlink,
     Pexpireat(i64),
-    /// The key went with its last element: an event, and nothing to propagate.
+    /// The key was deleted with its last element: an event, and nothing to propagate.
     Vanish,
 }
 
@@ -53,7 +53,7 @@ impl Noted<'_> {
         self.key.is_same(&other.key)
     }
 
-    /// Whether both can be one command.
+    /// Whether both changes fit in one command.
     fn joins(&self, other: &Noted) -> bool {
         discriminant(&self.change) == discriminant(&other.change) && self.is_of(other)
     }
@@ -78,7 +78,7 @@ impl<'a> Effects<'a> {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
-    /// Makes all of them known, once.
+    /// Propagates and announces all of them, once.
     #[inline]
     pub fn make_known(&mut self, ctx: Ctx) {
         if !self.noted.is_empty() {

@@ -11,7 +11,7 @@ use crate::error::{Error, NamedKey, Result, Shown};
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Call;
 
-/// A hash that a board's schema names, and the command line does not.
+/// A hash that a board's schema names and the command does not.
 pub struct Hash<'c> {
     call: &'c Call<'c>,
     name: Text<'c>,
@@ -112,5 +112,5 @@ impl<'c> Hash<'c> {
     }
 }
 
-/// What the server takes in place of a value for "remove this field".
+/// The value that tells the server to remove a field.
 const HASH_DELETE: *mut RedisModuleString = ptr::without_provenance_mut(1);

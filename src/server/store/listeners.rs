@@ -1,7 +1,7 @@
 //! Whether anybody listens to what is propagated.
 //!
-//! `RM_Replicate` costs as much as the write itself, also when there is no AOF and no replica: it looks up the command
-//! and copies the arguments before it asks. The core asks first. So do we, where the answer is certain.
+//! `RM_Replicate` costs as much as the write itself, even without an AOF or a replica: it looks up the command and
+//! copies the arguments before it checks. The core checks first. So does this module, where the answer is certain.
 //!
 //! The state *quiet* is entered only on a standalone primary that, asked by `INFO`, has no AOF, no replica, no
 //! backlog and no child process. From there a listener needs a fork first: a replica that attaches, and an AOF that is
@@ -17,17 +17,17 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleEvent};
 use crate::server::api::Ctx;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
-/// Writes until `INFO` is asked again.
+/// How many writes pass before `INFO` is asked again.
 static PATIENCE: AtomicU32 = AtomicU32::new(0);
 
 const WRITES_BETWEEN_QUESTIONS: u32 = 4096;
 
-/// Whether certainly nobody hears what is propagated now.
+/// Whether it is certain that nobody receives what is propagated now.
 pub fn nobody_listens(ctx: Ctx) -> bool {
     QUIET.load(Relaxed) || ask(ctx)
 }
 
-/// The first write asks, and then one in many.
+/// The first write asks, then one in every so many.
 fn ask(ctx: Ctx) -> bool {
     let patience = PATIENCE.load(Relaxed);
     if patience > 0 {
@@ -57,7 +57,7 @@ fn has_no_replication(ctx: Ctx) -> bool {
     }
 }
 
-/// Hears of forks, roles, replicas and loading from now on; whether the server lets us.
+/// Subscribes to forks, roles, replicas and loading. Returns whether the server allowed it.
 pub fn listen(ctx: Ctx) -> bool {
     let events = [
         raw::REDISMODULE_EVENT_FORK_CHILD,

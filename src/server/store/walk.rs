@@ -1,4 +1,4 @@
-//! Steps through a sorted set: by iterators where they can start, by calls where not.
+//! Walks through a sorted set: with iterators where they can start, otherwise with calls.
 
 use super::zset::ZSet;
 use crate::board::{Direction, Store};
@@ -27,7 +27,7 @@ impl<'c> ZSet<'c> {
         if from.min(card - 1 - from) <= NEAR {
             return self.walk_from_end(from, card, direction, visit);
         }
-        // A jump by a call tells the element; an iterator can only start at the edge of its score's group.
+        // A call finds the element at an index. An iterator can only start at the edge of a group of equal scores.
         let Some((first, start)) = self.at(from)? else { return Ok(()) };
         let range = match direction {
             Direction::Up => (start, f64::INFINITY),
@@ -36,7 +36,7 @@ impl<'c> ZSet<'c> {
         let mut reached = false;
         let mut steps = 0;
         self.iterate(range, direction, &mut |key| {
-            // SAFETY: the iterator stands on an element.
+            // SAFETY: the iterator is at an element.
             let Some((element, score)) = (unsafe { current(key) }) else { return Ok(false) };
             reached = reached || element.bytes() == first.bytes();
             if reached {
@@ -79,7 +79,7 @@ impl<'c> ZSet<'c> {
         }
     }
 
-    /// Walks from an index near either end, which is stepped to.
+    /// Walks from an index near either end, after stepping to it.
     fn walk_from_end(
         &self,
         from: u64,

@@ -14,7 +14,7 @@ use crate::error::{Error, NamedKey, Result};
 use crate::server::api::{climbs_for_ranks, kept, Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
 
-/// So many elements do not fit a processor's cache.
+/// This many elements do not fit in a processor's cache.
 const LARGE: u64 = 50_000;
 
 /// A sorted set, or a key that may become one.
@@ -25,9 +25,9 @@ pub struct ZSet<'c> {
     key: Option<Key<'c>>,
     /// The key holds a sorted set.
     present: bool,
-    /// How many elements there are, until they change.
+    /// The number of elements, cached until it changes.
     card: Cell<Option<u64>>,
-    /// The event that a changed score is announced by.
+    /// The event for a changed score.
     put_event: &'static CStr,
 }
 
@@ -100,7 +100,7 @@ impl<'c> ZSet<'c> {
         self.call.ctx
     }
 
-    /// Changed scores are announced by this event, not by `zadd`.
+    /// Announces changed scores with this event instead of `zadd`.
     pub fn announce_as(&mut self, event: &'static CStr) {
         self.put_event = event;
     }
@@ -109,12 +109,12 @@ impl<'c> ZSet<'c> {
         self.key.as_ref().filter(|_| self.present)
     }
 
-    /// Whether a ZCOUNT, for all its work, is quicker than a ZRANK.
+    /// Whether a ZCOUNT, although it does more work, is faster than a ZRANK.
     fn is_better_counted(&self) -> bool {
         climbs_for_ranks() && self.card() > LARGE
     }
 
-    /// Runs a core command on the key, which announces itself: after all that was changed before it.
+    /// Runs a core command on the key, which propagates and announces itself. Earlier changes are propagated first.
     fn call(&mut self, command: &CStr, args: &[&Text]) -> Result<()> {
         let Some(key) = self.key.take() else { return Ok(()) };
         self.call.make_known();
@@ -128,7 +128,7 @@ impl<'c> ZSet<'c> {
     fn edge(&self, range: (f64, f64), direction: Direction) -> Option<(Text<'c>, f64)> {
         let mut edge = None;
         let _: Result<(), ()> = self.iterate(range, direction, &mut |key| {
-            // SAFETY: the iterator stands on an element.
+            // SAFETY: the iterator is at an element.
             edge = unsafe { current(key) };
             Ok(false)
         });
@@ -165,8 +165,8 @@ pub(super) fn score_of(key: &Key, element: &Text) -> Option<f64> {
     (status == raw::REDISMODULE_OK as c_int).then_some(score)
 }
 
-/// Iterators over scores are not stopped where they are left: they hold nothing, and the server forgets one when the next
-/// is started or the key closed.
+/// Iterators over scores need no stop: they hold nothing, and the server drops one when the next is started or the key
+/// is closed.
 impl<'c> Store for ZSet<'c> {
     type Name = Text<'c>;
 
@@ -193,7 +193,7 @@ impl<'c> Store for ZSet<'c> {
         self.ctx().zrank(&self.name, element)
     }
 
-    /// By the element at the edge and its ZRANK: a ZCOUNT would parse two bounds and walk the skiplist four times.
+    /// Uses the ZRANK of the element at the edge. A ZCOUNT would parse two bounds and walk the skiplist four times.
     fn count_below(&self, score: f64, inclusive: bool) -> Result<u64> {
         if self.is_better_counted() {
             return self.ctx().zcount_below(&self.name, score, inclusive);
@@ -207,7 +207,7 @@ impl<'c> Store for ZSet<'c> {
         if self.is_better_counted() || self.count_at(score, 2) > 1 {
             return self.count_below(score, inclusive);
         }
-        // Nobody else has the score: no need to make a string of the element at the edge.
+        // No other element has the score, so there is no need to make a string of the element at the edge.
         Ok(self.index(own)?.unwrap_or(0) + u64::from(inclusive))
     }
 
@@ -270,7 +270,7 @@ impl<'c> Store for ZSet<'c> {
 
     fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Text<'c>) -> bool) {
         let _: Result<(), ()> = self.iterate((score, score), direction, &mut |key| {
-            // SAFETY: the iterator stands on an element.
+            // SAFETY: the iterator is at an element.
             Ok(unsafe { current(key) }.is_some_and(|(element, _)| visit(element)))
         });
     }
@@ -362,7 +362,7 @@ impl<'c> Store for ZSet<'c> {
     fn clear(&mut self, marker: Option<&Text<'c>>) -> Result<()> {
         let Some(key) = self.key() else { return Ok(()) };
         let expiry = key.expiry();
-        // Freed in the background: a million members must not stop the server.
+        // Freed in the background, so that a million members do not block the server.
         key.unlink();
         self.call.note(&self.name, Change::Unlink);
         self.look()?;
