@@ -132,6 +132,7 @@ fn ways_of(arg: &Value) -> Vec<Vec<String>> {
         ("string", "line") => value(r#"{"member":"a","score":1}"#),
         ("string", "json") => value("{}"),
         ("string", "cursor") => value("0"),
+        ("string", "duration" | "lease" | "timeout") => value("1ms"),
         ("string", _) => value("a"),
         ("oneof", _) => inside().iter().flat_map(ways_of).collect(),
         ("block", _) => ways(inside()),

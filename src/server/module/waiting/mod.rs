@@ -59,7 +59,8 @@ pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) {
     let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else {
         return (wait.show)(&call.reply(), &[]);
     };
-    let deadline = wait.timeout_ms.map(|ms| ticks().saturating_add(ms));
+    // Not before its time: the millisecond that has begun does not count.
+    let deadline = wait.timeout_ms.map(|ms| ticks().saturating_add(ms).saturating_add(1));
     let client = call.ctx.client_id();
     let waiter = Waiter { blocked, client, demand: wait.demand, ahead: wait.ahead, deadline, show: wait.show };
     let mut table = table();
