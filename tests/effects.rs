@@ -308,8 +308,8 @@ on_every_server! {
         assert_eq!(
             observed.whole_journal(),
             strings(&[
-                "MULTI", "ZADD b 5 a", "ZADD y:2023 -inf ~FIELD score DESC FLOAT 5 a", "PEXPIREAT y:2023 3281904000000",
-                "ZADD e:2023-02-10T00:00:00 -inf ~FIELD score DESC FLOAT 5 a", "PEXPIREAT e:2023-02-10T00:00:00 30167942400000", "EXEC",
+                "MULTI", "ZADD b 5 a", "ZADD y:2023 -inf ~FIELD score DESC FLOAT 5 a", "PEXPIREAT y:2023 3281990400000",
+                "ZADD e:2023-02-10T00:00:00 -inf ~FIELD score DESC FLOAT 5 a", "PEXPIREAT e:2023-02-10T00:00:00 30167769600000", "EXEC",
             ])
         );
         let mut seen = events;

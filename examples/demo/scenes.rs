@@ -11,7 +11,7 @@ use super::support::Server;
 use super::Outcome;
 
 pub const ALL: &[fn(&Server, &mut Cli) -> Outcome] =
-    &[sorted_set, medals, game, request_log, limiter, schedule, ending];
+    &[sorted_set, medals, game, periods, request_log, limiter, schedule, ending];
 
 const PLAYERS: usize = 100_000;
 const REQUESTS: usize = 100_000;
@@ -69,6 +69,18 @@ fn game(_: &Server, cli: &mut Cli) -> Outcome {
     cli.run("RANK.AMONG game 3 player-4711 player-42 bob")?;
     cli.say("A page of the table:")?;
     cli.run_raw("RANK.PAGE game 1000 2 JSON")
+}
+
+fn periods(_: &Server, cli: &mut Cli) -> Outcome {
+    cli.title("Today, this week and all time, by one write")?;
+    cli.run("RANK.CREATE {quiz} UPDATE BEST PERIOD DAY {quiz}:day: PAST 7 PERIOD WEEK {quiz}:week:")?;
+    cli.run("RANK.ADD {quiz} 70 ann 50 bob")?;
+    cli.run_raw("RANK.TOPN {quiz} 3 PERIOD day JSON")?;
+    cli.say("Each period is a board with a key of its own, and expires:")?;
+    cli.run_raw("RANK.PERIODS {quiz} WEEK JSON")?;
+    cli.say("A ban is a ban:")?;
+    cli.run("RANK.REM {quiz} ann")?;
+    cli.run_raw("RANK.TOPN {quiz} 3 PERIOD week JSON")
 }
 
 fn request_log(_: &Server, cli: &mut Cli) -> Outcome {

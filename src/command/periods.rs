@@ -17,7 +17,7 @@ use crate::server::{Access, Args, Call, Caller, Reply, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
 
 command! { PERIODS = periods;
-    Doc::read("rank.periods", "key [unit] [NOW now:ms] [JSON]",
+    Doc::read("rank.periods", "key unit:[HOUR|DAY|WEEK|MONTH|YEAR|EVERY] [NOW now:ms] [JSON]",
     "Lists the periods of a board that are kept, newest first.", "O(P) for P periods that are kept.").since("0.2.0")
 }
 

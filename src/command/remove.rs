@@ -14,7 +14,8 @@ use crate::error::{self, Error, Result};
 use crate::server::{Arg, Call, Text};
 
 command! { REM = rem;
-    Doc::remove("rank.rem", "key member ...", "Removes members from a board.", "O(log(N)) for each member.")
+    Doc::remove("rank.rem", "key member ...", "Removes members from a board.",
+    "O(log(N)) for each member, on the board and on each period that is kept.")
     .fast()
 }
 

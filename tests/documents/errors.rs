@@ -3,7 +3,7 @@
 use crate::support::*;
 
 /// By family of commands: what is there beforehand, and the calls; each line is a command.
-pub const CALLS: &[&str] = &[BOARDS, LIMITS, SCHEDULES];
+pub const CALLS: &[&str] = &[BOARDS, PERIODS, LIMITS, SCHEDULES];
 
 const BOARDS: &str = r#"
 SET text x
@@ -147,6 +147,43 @@ CONFIG SET rank.max-rows 100
 RANK.TOPN large 1000
 CONFIG SET rank.max-rows 0
 RANK.GET large 1 DENSE
+"#;
+
+const PERIODS: &str = r#"
+RANK.CREATE fresh PERIOD fortnight p:
+RANK.CREATE fresh PERIOD DAY LIKE
+RANK.CREATE fresh PERIOD DAY a: PERIOD DAY b:
+RANK.CREATE fresh PERIOD DAY a: PERIOD WEEK a:1
+RANK.CREATE fresh PERIOD DAY a: PAST 1001
+RANK.CREATE fresh PERIOD DAY a: PAST 1000 PERIOD WEEK b:
+RANK.CREATE fresh PERIOD EVERY 90s FROM 0 a:
+RANK.CREATE fresh PERIOD EVERY 1d FROM 500 a:
+RANK.CREATE fresh PERIOD DAY a: OFFSET 1:00
+RANK.CREATE fresh OFFSET +01:00
+RANK.CREATE yearly FIELD gold BITS 10 PERIOD YEAR game: PAST 50
+RANK.ALTER yearly NOPERIOD x
+RANK.ALTER yearly OFFSET +01:00
+RANK.ROTATE yearly yearly:old
+RANK.PERIODS yearly MONTH
+RANK.PERIODS yearly NOW -1
+RANK.TOPN yearly 5 PERIOD day
+RANK.TOPN yearly 5 PERIOD year 2023-13
+RANK.ADD yearly AT 1700000000000 5 ann
+RANK.ADD game:2023 1023 ann
+RANK.INCR yearly AT 1700000000000 1 ann
+ACL SETUSER guest on nopass +@all ~yearly
+AUTH guest x
+RANK.ADD yearly AT 1700000000000 6 ann
+AUTH default x
+RANK.ALTER yearly DATA game:2023
+RANK.ADD yearly AT 1700000000000 6 ann
+RANK.ALTER yearly NODATA
+RENAME game:2023 elsewhere
+SET game:2023 x
+RANK.ADD yearly AT 1700000000000 6 ann
+DEL game:2023
+RANK.CREATE game:2023 FIELD silver BITS 10
+RANK.ADD yearly AT 1700000000000 6 ann
 "#;
 
 const LIMITS: &str = r#"
