@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::shard::Shard;
+
 /// Client bytes as an error shows them: one line of printable ASCII, not too long.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Shown(String);
@@ -258,6 +260,19 @@ pub enum Error {
         named: u64,
         got: usize,
     },
+    /// A key that is not that of the shard which the schema names.
+    NotTheShard {
+        shard: Shard,
+        got: Shown,
+    },
+    /// A write of a member to a shard that it does not belong to. The name of the board, if its key tells.
+    OtherShard {
+        member: Shown,
+        shard: Shard,
+        board: Option<Shown>,
+    },
+    /// A shard cannot be rotated.
+    ShardRotated,
     /// A number that is none, or out of its bounds.
     TakesBetween {
         what: &'static str,
@@ -418,7 +433,7 @@ impl fmt::Display for Error {
                 write!(f, "ERR the board has a different schema: {differences}: use RANK.ALTER to change it")
             }
             OtherSchema { differences, can_alter: false } => {
-                write!(f, "ERR the board has a different schema: {differences}: use another key, fields and ties cannot change")
+                write!(f, "ERR the board has a different schema: {differences}: use another key, fields, ties and SHARD cannot change")
             }
             OnlyPlain => f.write_str(
                 "ERR the sorted set already has members: use one FLOAT field with TIES SHARED, \
@@ -484,6 +499,21 @@ impl fmt::Display for Error {
             NotText { what, got } => write!(f, "ERR {what} takes UTF-8 text, got {got}"),
             MemberCount { named, got: 1 } => write!(f, "ERR nummembers is {named} but 1 member follows"),
             MemberCount { named, got } => write!(f, "ERR nummembers is {named} but {got} members follow"),
+            NotTheShard { shard, got } => write!(
+                f,
+                "ERR SHARD {} {} takes a key name{}, where name has no braces, got {got}",
+                shard.index(),
+                shard.count(),
+                shard.suffix()
+            ),
+            OtherShard { member: Shown(member), shard, board } => {
+                write!(f, "ERR '{member}' belongs to shard {} of {}: write to ", shard.index(), shard.count())?;
+                match board {
+                    Some(Shown(name)) => write!(f, "'{name}{}'", shard.suffix()),
+                    None => write!(f, "the board with that SHARD, whose key ends with '{}'", shard.suffix()),
+                }
+            }
+            ShardRotated => f.write_str("ERR a shard cannot be rotated: start a board of another name"),
             TakesBetween { what, least, most, got } => write!(f, "ERR {what} takes {least} to {most}, got {got}"),
             NoRule => f.write_str("ERR rule takes a limit and a window, got none"),
             LimitWithoutWindow(limit) => write!(f, "ERR limit {limit} has no window"),
@@ -508,6 +538,13 @@ impl fmt::Display for Error {
             Server(text) => f.write_str(text),
             Internal => f.write_str("ERR internal error in redis-rank, see the server log"),
         }
+    }
+}
+
+impl Error {
+    /// For a number of shards that is none.
+    pub fn shard_count(got: &[u8]) -> Error {
+        Error::Takes { what: "n", takes: "a power of two from 2 to 1024", got: Shown::new(got) }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod fuzz;
 pub mod number;
 pub mod rate;
 pub mod server;
+pub mod shard;
 pub mod slot;
 pub mod stats;
 
@@ -66,6 +67,8 @@ const COMMANDS: &[Command] = &[
     command::PUTDATA,
     command::GETDATA,
     command::DELDATA,
+    command::SHARDS,
+    command::SHARD,
     command::CHECK,
     command::PEEK,
     command::RESET,

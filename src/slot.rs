@@ -1,6 +1,7 @@
 //! Where a Redis Cluster keeps a key.
 
-const SLOTS: u16 = 16384;
+/// How many slots a cluster has.
+pub const SLOTS: u16 = 16384;
 
 /// The key's slot: CRC16 of its hash tag, or of all of it.
 pub fn slot_of(key: &[u8]) -> u16 {
@@ -20,21 +21,45 @@ fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     rest.get(..length).filter(|tag| !tag.is_empty())
 }
 
-/// CRC16 as XMODEM has it: polynomial 0x1021, most significant bit first, starting from 0.
-fn crc16(bytes: &[u8]) -> u16 {
-    bytes.iter().fold(0, |crc, byte| {
-        (0..8).fold(
-            crc ^ u16::from(*byte) << 8,
-            |crc: u16, _| {
-                if crc & 0x8000 == 0 {
-                    crc << 1
-                } else {
-                    crc << 1 ^ 0x1021
-                }
-            },
-        )
-    })
+/// The slot of a hash tag that is this number in decimal digits.
+pub const fn slot_of_tag(number: u16) -> u16 {
+    let mut divisor = 10_000;
+    while divisor > 1 && number / divisor == 0 {
+        divisor /= 10;
+    }
+    let mut crc = 0;
+    while divisor > 0 {
+        crc = next(crc, b'0' + (number / divisor % 10) as u8);
+        divisor /= 10;
+    }
+    crc % SLOTS
 }
+
+/// CRC16 as XMODEM has it: polynomial 0x1021, most significant bit first, starting from 0.
+pub fn crc16(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |crc, byte| next(crc, *byte))
+}
+
+const fn next(crc: u16, byte: u8) -> u16 {
+    crc << 8 ^ TABLE[(crc >> 8) as usize ^ byte as usize]
+}
+
+/// What eight steps of the division make of each leading byte.
+static TABLE: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = (byte as u16) << 8;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {
@@ -51,5 +76,8 @@ mod tests {
         assert_eq!(slot_of(b"foo{"), crc16(b"foo{") % SLOTS);
         assert_eq!(slot_of_all(b"{foo}:day:"), Some(12182));
         assert_eq!([slot_of_all(b"foo"), slot_of_all(b"{foo"), slot_of_all(b"{}foo")], [None; 3]);
+        for number in 0..=u16::MAX {
+            assert_eq!(slot_of_tag(number), slot_of(number.to_string().as_bytes()), "{number}");
+        }
     }
 }

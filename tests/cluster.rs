@@ -90,7 +90,8 @@ impl Load {
         // What was there once is there for good, and numbers only grow.
         let reader = thread::spawn(move || {
             let (mut seen, mut rounds) = ([[None; WRITERS]; IN_SLOT.len()], 0);
-            while !stopped.load(Ordering::Relaxed) {
+            // At least once, however late it starts.
+            while rounds == 0 || !stopped.load(Ordering::Relaxed) {
                 for (at, (board, _)) in IN_SLOT.iter().enumerate() {
                     assert_eq!(read(&mut client, board, "still"), Some(7), "{board}");
                     for (writer, last) in seen[at].iter_mut().enumerate() {
@@ -127,7 +128,7 @@ impl Load {
 
 /// Every key is where it belongs, and every board is whole.
 #[track_caller]
-fn check(cluster: &Cluster) {
+pub fn check(cluster: &Cluster) {
     cluster.wait_until_whole();
     let check = || {
         let address = format!("127.0.0.1:{}", cluster.nodes[0].port());
@@ -150,9 +151,10 @@ fn check(cluster: &Cluster) {
     }
 }
 
-/// Moves a slot key by key, as `redis-cli --cluster reshard` does, while others read and write.
+/// Moves the slot of a key, key by key, as `redis-cli --cluster reshard` does, while others read and write.
 #[track_caller]
-fn reshard(cluster: &Cluster, slot: u16) {
+pub fn reshard(cluster: &Cluster, of: &str) {
+    let slot = cluster.slot_of(of);
     let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
     let (mut source, mut target) = (from.connect(), to.connect());
     expect(&mut target, &format!("CLUSTER SETSLOT {slot} IMPORTING {}", cluster.id(from)), "+OK");
@@ -170,13 +172,14 @@ fn reshard(cluster: &Cluster, slot: u16) {
     for con in [&mut target, &mut source] {
         expect(con, &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)), "+OK");
     }
-    settle(cluster, slot, to);
+    settle(cluster, of, to);
 }
 
 /// Waits until every node has heard by gossip who has the slot, and from which epoch: whoever takes it next needs a later
 /// one, or its claim is not believed.
 #[track_caller]
-fn settle(cluster: &Cluster, slot: u16, owner: &Server) {
+fn settle(cluster: &Cluster, of: &str, owner: &Server) {
+    let slot = cluster.slot_of(of);
     let moved = format!("MOVED {slot} 127.0.0.1:{}", owner.port());
     let epoch = |node: &Server| {
         let info = reply(&mut node.connect(), "CLUSTER INFO");
@@ -185,7 +188,8 @@ fn settle(cluster: &Cluster, slot: u16, owner: &Server) {
             .expect("an epoch")
     };
     wait_until(|| {
-        let agrees = |node: &Server| node.port() == owner.port() || reply(&mut node.connect(), "EXISTS s") == moved;
+        let agrees =
+            |node: &Server| node.port() == owner.port() || reply(&mut node.connect(), &format!("EXISTS {of}")) == moved;
         cluster.owner(slot).port() == owner.port()
             && cluster.nodes.iter().all(|node| agrees(node) && epoch(node) == epoch(owner))
     });
@@ -299,7 +303,7 @@ on_every_server! {
         create(&mut client);
         let load = Load::start(&cluster);
         for _ in 0..3 {
-            reshard(&cluster, slot);
+            reshard(&cluster, "s");
         }
         let tried_again = load.check(&cluster);
         for (board, _) in IN_SLOT {
@@ -339,7 +343,7 @@ on_every_server! {
             for node in [to, from] {
                 expect(&mut node.connect(), &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)), "+OK");
             }
-            settle(&cluster, slot, to);
+            settle(&cluster, "s", to);
         };
 
         // The hashes first: the boards are still at the source.

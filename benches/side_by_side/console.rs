@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::comparison::Comparison;
 use crate::judgement::{by_subject, judge, tally, Verdict};
-use crate::results::{Growth, Instructions, Memory, Mixed, Pace, Ratio, Results, Stop};
+use crate::results::{Growth, Instructions, Memory, Mixed, Pace, Ratio, Results, Shards, Stop};
 
 pub struct Console {
     bar: ProgressBar,
@@ -76,6 +76,19 @@ impl Console {
 
     pub fn stop(&self, stop: &Stop) {
         self.say(&format!("{:<80}{:>9.2} ms, others wait {:.2} ms", stop.command, stop.executing, stop.waiting));
+    }
+
+    pub fn shards(&self, it: &Shards) {
+        self.say(&format!(
+            "{:>4} shards on {} nodes: {:>6} writes/s, {:>6} ranks/s, a rank {:.0} µs, a page {:.0} µs in {:.1} rounds",
+            it.shards,
+            it.nodes,
+            thousands(it.writes),
+            thousands(it.ranks),
+            it.rank_micros,
+            it.page_micros,
+            it.page_rounds
+        ));
     }
 
     pub fn instructions(&self, instructions: &Instructions) {

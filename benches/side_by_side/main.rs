@@ -21,6 +21,7 @@ mod options;
 mod plan;
 mod results;
 mod session;
+mod shards;
 mod stops;
 mod template;
 

@@ -11,7 +11,7 @@ make bench ARGS='…'
   --quick                       10k and 100k members, short rounds, no instruction counts: rough, takes two minutes
   --large                       add 10M members for core commands and growth: needs 10 GB of memory
   --server redis|valkey|all     servers to measure (default: all)
-  --section NAME[,NAME…]        sections to measure: comparisons, growth, memory, latency, instructions
+  --section NAME[,NAME…]        sections to measure: comparisons, growth, memory, latency, shards, instructions
   --only TEXT                   only comparisons whose name contains TEXT
   --members N[,N…]              numbers of members (default: 10000,100000,1000000)
   --add                         keep the results of the last run that are not measured again
@@ -24,11 +24,12 @@ pub enum Section {
     Growth,
     Memory,
     Latency,
+    Shards,
     Instructions,
 }
 
-const SECTIONS: [Section; 5] =
-    [Section::Comparisons, Section::Growth, Section::Memory, Section::Latency, Section::Instructions];
+const SECTIONS: [Section; 6] =
+    [Section::Comparisons, Section::Growth, Section::Memory, Section::Latency, Section::Shards, Section::Instructions];
 
 /// The smallest board of the section on growth.
 const SMALLEST: u64 = 1000;

@@ -9,7 +9,7 @@ use crate::results::{put, Results};
 use crate::session::Session;
 use crate::stops::CASES;
 use crate::support::Kind;
-use crate::{duel, growth, instructions, memory, mixed, stops};
+use crate::{duel, growth, instructions, memory, mixed, shards, stops};
 
 /// Each has a server of its own.
 pub enum Task {
@@ -25,6 +25,11 @@ pub enum Task {
         members: u64,
     },
     Latency {
+        kind: Kind,
+        members: u64,
+    },
+    /// One board as one key and as shards, on clusters of several sizes.
+    Shards {
         kind: Kind,
         members: u64,
     },
@@ -73,6 +78,9 @@ fn plan_on(kind: Kind, options: &Options, tasks: &mut Vec<Task>) {
     if options.has(Section::Latency) {
         tasks.push(Task::Latency { kind, members });
     }
+    if options.has(Section::Shards) {
+        tasks.push(Task::Shards { kind, members });
+    }
     if options.has(Section::Instructions) {
         let comparisons = selected().filter(|comparison| instructions::is_hot(comparison)).collect();
         tasks.push(Task::Instructions { kind, comparisons });
@@ -91,6 +99,7 @@ impl Task {
             Task::Latency { members, .. } => {
                 Session::steps_to_fill(&latency_boards(), *members) + mixed::STEPS + CASES.len() as u64
             }
+            Task::Shards { .. } => shards::CASES.len() as u64,
             Task::Instructions { comparisons, .. } => {
                 Session::steps_to_fill(&needs(comparisons), instructions::MEMBERS) + comparisons.len() as u64
             }
@@ -145,6 +154,15 @@ impl Task {
                     let stop = stops::measure(&mut session, case, effort.stops);
                     console.stop(&stop);
                     put(&mut results.stops, stop);
+                    console.step(1);
+                }
+            }
+            Task::Shards { kind, members } => {
+                console.server(&format!("{kind:?}, a cluster"), *members);
+                for case in shards::CASES {
+                    let shards = shards::measure(*kind, *case, *members, effort, console);
+                    console.shards(&shards);
+                    put(&mut results.shards, shards);
                     console.step(1);
                 }
             }

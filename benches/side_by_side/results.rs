@@ -15,6 +15,8 @@ pub struct Results {
     pub memory: Vec<Memory>,
     pub mixed: Vec<Mixed>,
     pub stops: Vec<Stop>,
+    #[serde(default)]
+    pub shards: Vec<Shards>,
     pub instructions: Vec<Instructions>,
     /// What could not be measured, and why.
     pub skipped: Vec<String>,
@@ -86,6 +88,22 @@ pub struct Stop {
     pub waiting: f64,
 }
 
+/// One board on the nodes of a cluster: jobs a second of all clients together, and what one waits for.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Shards {
+    pub server: String,
+    pub nodes: usize,
+    /// 1: one key.
+    pub shards: usize,
+    pub members: u64,
+    pub writes: f64,
+    pub ranks: f64,
+    pub rank_micros: f64,
+    pub page_micros: f64,
+    /// On average.
+    pub page_rounds: f64,
+}
+
 /// For one job.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Instructions {
@@ -113,6 +131,7 @@ impl Results {
             memory: Vec::new(),
             mixed: Vec::new(),
             stops: Vec::new(),
+            shards: Vec::new(),
             instructions: Vec::new(),
             skipped: Vec::new(),
         }
@@ -138,6 +157,7 @@ impl Results {
             .chain(self.memory.iter().map(|record| &record.server))
             .chain(self.mixed.iter().map(|record| &record.server))
             .chain(self.stops.iter().map(|record| &record.server))
+            .chain(self.shards.iter().map(|record| &record.server))
             .chain(self.instructions.iter().map(|record| &record.server));
         for server in all {
             if !servers.contains(&server.as_str()) {
@@ -177,6 +197,7 @@ records! {
     Memory by server layout members;
     Mixed by server side members;
     Stop by server command members;
+    Shards by server nodes shards members;
     Instructions by server comparison;
 }
 

@@ -40,7 +40,7 @@ impl Session {
                 other => panic!("script {name}: {other:?}"),
             };
         }
-        let name = format!("{kind:?} {}", server.info(version_field(kind)));
+        let name = server_name(&server);
         let client = Client::connect(&server.socket());
         Session { server, con, client, source, name, next: 0 }
     }
@@ -192,6 +192,11 @@ fn count(key: &Key, members: u64) -> u64 {
         Count::Members => members,
         Count::Exactly(count) => count,
     }
+}
+
+/// Its kind and version.
+pub fn server_name(server: &Server) -> String {
+    format!("{:?} {}", server.kind(), server.info(version_field(server.kind())))
 }
 
 fn version_field(kind: Kind) -> &'static str {

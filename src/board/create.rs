@@ -57,6 +57,7 @@ impl<S: Store> Board<S> {
         let schema = Schema::new(rules);
         if self.store.card() > 0 {
             self.check_adoption(&schema, adopt)?;
+            self.check_shard(&schema)?;
         }
         self.rewrite(&schema.rules)?;
         match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
@@ -77,22 +78,30 @@ impl<S: Store> Board<S> {
             return Err(Error::OnlyPlain);
         }
         let spill = schema.layout.spill_len();
+        let good = |is_good: bool, element: &[u8]| {
+            if is_good {
+                Ok(())
+            } else {
+                Err(Error::AdoptUndecodable(Shown::new(element)))
+            }
+        };
         self.look_at(0, lowest, |element, _| {
-            spill > 0 && split_entry(element).is_some_and(|(_, s)| s.len() + 1 == spill)
+            good(spill > 0 && split_entry(element).is_some_and(|(_, s)| s.len() + 1 == spill), element)
         })?;
-        self.look_at(lowest, card, |element, score| schema.layout.decode(score, element).is_some())
+        self.look_at(lowest, card, |element, score| good(schema.layout.decode(score, element).is_some(), element))
+    }
+
+    /// Whether the members belong to the shard that the board becomes.
+    fn check_shard(&self, schema: &Schema) -> Result<()> {
+        let Some(shard) = schema.rules.shard else { return Ok(()) };
+        let lowest = self.store.count_below(f64::NEG_INFINITY, true)?;
+        self.look_at(lowest, self.store.card(), |element, _| {
+            shard.check(element.get(schema.layout.spill_len()..).unwrap_or_default(), self.store.key_name())
+        })
     }
 
     /// Checks the elements between two indexes: all of them, or both ends and evenly spaced ones.
-    fn look_at(&self, first: u64, end: u64, is_good: impl Fn(&[u8], f64) -> bool) -> Result<()> {
-        let check = |element: &S::Name, score: f64| {
-            let good = is_good(element.as_ref(), score);
-            if good {
-                Ok(())
-            } else {
-                Err(Error::AdoptUndecodable(Shown::new(element.as_ref())))
-            }
-        };
+    fn look_at(&self, first: u64, end: u64, check: impl Fn(&[u8], f64) -> Result<()>) -> Result<()> {
         let count = end.saturating_sub(first);
         if count == 0 {
             return Ok(());
@@ -100,7 +109,7 @@ impl<S: Store> Board<S> {
         if count <= MOST_LOOKED_AT {
             let mut left = count;
             return self.store.walk(first, Direction::Up, &mut |element, score| {
-                check(&element, score)?;
+                check(element.as_ref(), score)?;
                 left -= 1;
                 Ok(left > 0)
             });
@@ -108,7 +117,7 @@ impl<S: Store> Board<S> {
         for sample in 0..=SAMPLES {
             let index = first + (u128::from(count - 1) * u128::from(sample) / u128::from(SAMPLES)) as u64;
             if let Some((element, score)) = self.store.at(index)? {
-                check(&element, score)?;
+                check(element.as_ref(), score)?;
             }
         }
         Ok(())

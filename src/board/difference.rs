@@ -19,6 +19,7 @@ pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
         compare(fields(own), fields(asked))
     };
     let fixed = fixed.max(compare(format!("TIES {}", own.ties), format!("TIES {}", asked.ties)));
+    let fixed = fixed.max(compare(shard(own), shard(asked)));
     compare(keep(own), keep(asked));
     compare(format!("UPDATE {}", own.update), format!("UPDATE {}", asked.update));
     compare(data(own), data(asked));
@@ -41,6 +42,10 @@ fn fields(rules: &Rules) -> String {
 
 fn keep(rules: &Rules) -> String {
     rules.keep.map_or("no KEEP".to_owned(), |keep| format!("KEEP {keep}"))
+}
+
+fn shard(rules: &Rules) -> String {
+    rules.shard.map_or("no SHARD".to_owned(), |shard| format!("SHARD {} {}", shard.index(), shard.count()))
 }
 
 fn data(rules: &Rules) -> String {
@@ -68,7 +73,7 @@ mod tests {
     fn what_differs_is_named() {
         let rules = |text: &str| {
             let words: Vec<&[u8]> = text.split(' ').filter(|word| !word.is_empty()).map(str::as_bytes).collect();
-            Rules::parse_create(b"board", &words).expect("a schema").0
+            Rules::parse_create(b"board:2:{0}", &words).expect("a schema").0
         };
         let cases = [
             ("", "ASC", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT", false),
@@ -80,6 +85,7 @@ mod tests {
             ("DATA h", "DATA h OWNED", "DATA h, asked for DATA h OWNED", true),
             ("PERIOD DAY d:", "", "PERIOD DAY d:, asked for no PERIOD", true),
             ("PERIOD DAY d:", "PERIOD DAY d: PAST 7", "PERIOD DAY d:, asked for PERIOD DAY d: PAST 7", true),
+            ("SHARD 1 2", "", "SHARD 1 2, asked for no SHARD", false),
             ("KEEP 5", "DATA h", "KEEP 5, asked for no KEEP; no DATA, asked for DATA h", true),
             ("KEEP 5", "TIES LAST", "TIES SHARED, asked for TIES LAST; KEEP 5, asked for no KEEP", false),
         ];

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::schema::{Field, Schema};
 use super::store::{Only, Store};
 use super::value::{Tuple, Value};
-use super::write::{check_unreserved, Scores, Write, Written};
+use super::write::{Scores, Write, Written};
 use super::{parse_object, Board};
 use crate::error::{LineProblem, Result, Shown};
 use crate::number::parse_integer;
@@ -182,9 +182,7 @@ impl<S: Store> Board<S> {
         pairs: &[(Tuple, S::Name)],
         write: impl Fn(&Line) -> Write,
     ) -> Result<Vec<bool>> {
-        if !self.schema.layout.spills() {
-            pairs.iter().try_for_each(|(_, member)| check_unreserved(member.as_ref()))?;
-        }
+        self.check_names(pairs)?;
         let (states, places) = self.states(pairs)?;
         self.check_size()?;
         for ((line, pair), place) in lines.iter().zip(pairs).zip(&places) {

@@ -5,6 +5,7 @@ use super::periods::Periods;
 use super::value::{Tuple, Value};
 use crate::error::{Error, Result, Shown};
 use crate::number::{parse_extended, parse_finite, parse_integer};
+use crate::shard::Shard;
 
 /// Which end of a field is better. Named after the words of `RANK.CREATE`.
 #[allow(missing_docs)]
@@ -91,6 +92,8 @@ pub struct Rules {
     pub data: Option<Data>,
     /// Boards that each write feeds too.
     pub periods: Periods,
+    /// The part of a larger board that this is.
+    pub shard: Option<Shard>,
 }
 
 /// How a board orders its members, and where it keeps what.
@@ -140,7 +143,15 @@ impl Rules {
     /// The rules of a sorted set without a schema.
     pub fn implicit() -> Rules {
         let fields = vec![Field::score(Order::Descending)];
-        Rules { fields, ties: Ties::Shared, keep: None, update: Update::Set, data: None, periods: Periods::default() }
+        Rules {
+            fields,
+            ties: Ties::Shared,
+            keep: None,
+            update: Update::Set,
+            data: None,
+            periods: Periods::default(),
+            shard: None,
+        }
     }
 
     /// The rules as they apply under this key: a board owns a hash only if the marker has the board's own key name.
@@ -152,9 +163,9 @@ impl Rules {
         rules
     }
 
-    /// What another board takes over from this one: everything but periods, and a hash that it shares.
+    /// What another board takes over from this one: everything but periods and shard, and a hash that it shares.
     pub fn for_others(&self) -> Rules {
-        let mut rules = Rules { periods: Periods::default(), ..self.clone() };
+        let mut rules = Rules { periods: Periods::default(), shard: None, ..self.clone() };
         if let Some(data) = &mut rules.data {
             data.owner = None;
         }

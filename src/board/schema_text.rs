@@ -7,6 +7,7 @@ use super::schema::{Data, Field, FieldType, Order, Rules, TieRule, Ties, TimeUni
 use crate::calendar::Offset;
 use crate::error::{set_once, set_one_of, Error, Result, Shown};
 use crate::number::parse_integer;
+use crate::shard::{Count, Shard};
 
 const MAX_FIELDS: usize = 32;
 const MAX_NAME: usize = 64;
@@ -104,6 +105,9 @@ impl fmt::Display for Rules {
             if let Some(owner) = &data.owner {
                 write!(f, " OWNED {}", Encoded(owner))?;
             }
+        }
+        if let Some(shard) = self.shard {
+            write!(f, " SHARD {} {}", shard.index(), shard.count())?;
         }
         self.periods.fmt(f)
     }
@@ -243,6 +247,7 @@ struct RulesReader {
     data: Option<Data>,
     periods: Vec<Period>,
     offset: Option<Offset>,
+    shard: Option<Shard>,
 }
 
 impl RulesReader {
@@ -262,6 +267,7 @@ impl RulesReader {
                 Ok(())
             }
             b"OFFSET" => set_once(&mut self.offset, read_offset(words)?, "OFFSET"),
+            b"SHARD" => set_once(&mut self.shard, read_shard(words)?, "SHARD"),
             _ => Err(Error::UnknownOption(Shown::new(word))),
         }
     }
@@ -303,6 +309,7 @@ impl RulesReader {
             update: self.update.unwrap_or(Update::Set),
             data: self.data,
             periods: Periods::new(self.periods, self.offset)?,
+            shard: self.shard,
         })
     }
 }
@@ -351,4 +358,18 @@ fn read_data(words: &mut Words) -> Result<Data> {
     };
     let owner = if owned { Some(name(words.next().ok_or(Error::OptionWithoutValue("OWNED"))?)?) } else { None };
     Ok(Data { hash: name(hash)?, owner })
+}
+
+/// `i n`. A client's board must have the key of that shard.
+fn read_shard(words: &mut Words) -> Result<Shard> {
+    let index = words.next().ok_or(Error::OptionWithoutValue("SHARD"))?;
+    let count = words.next().ok_or(Error::OptionWithoutValue("SHARD"))?;
+    let shards = parse_integer(count).and_then(Count::new).ok_or_else(|| Error::shard_count(count))?;
+    let shard = parse_integer(index).and_then(|index| shards.shard(index));
+    let shard =
+        shard.ok_or(Error::Takes { what: "SHARD", takes: "a shard from 0 to n - 1", got: Shown::new(index) })?;
+    match words.board {
+        Some(key) if shard.name_in(key).is_none() => Err(Error::NotTheShard { shard, got: Shown::new(key) }),
+        _ => Ok(shard),
+    }
 }

@@ -45,6 +45,9 @@ pub trait Store {
     /// An element of these bytes, to be asked for or written.
     fn name(&self, bytes: &[u8]) -> Self::Name;
 
+    /// The key of the sorted set.
+    fn key_name(&self) -> &[u8];
+
     /// How many elements there are.
     fn card(&self) -> u64;
     /// The score of an element.

@@ -154,9 +154,7 @@ impl<S: Store> Board<S> {
     /// The same, but for what the first change shows by itself where it is the first of all.
     #[inline]
     fn plan(&self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Plan<S::Name>> {
-        if !self.schema.layout.spills() {
-            pairs.iter().try_for_each(|(_, member)| check_unreserved(member.as_ref()))?;
-        }
+        self.check_names(pairs)?;
         if let ([(values, _)], None, false, Scores::Set) = (pairs, write.keep, write.ranks, write.scores) {
             if let Some(score) = self.schema.layout.lone_score(values) {
                 return Ok(Plan::Score(score));
@@ -245,6 +243,18 @@ impl<S: Store> Board<S> {
             (Update::Best, Only::Existing, Order::Ascending) => Only::ExistingLower,
             (Update::Best, _, Order::Descending) => Only::Raise,
             (Update::Best, _, Order::Ascending) => Only::Lower,
+        }
+    }
+
+    /// Whether these members may be on this board: names that are no marker, and that belong to its shard.
+    #[inline(always)]
+    pub(super) fn check_names(&self, pairs: &[(Tuple, S::Name)]) -> Result<()> {
+        if !self.schema.layout.spills() {
+            pairs.iter().try_for_each(|(_, member)| check_unreserved(member.as_ref()))?;
+        }
+        match self.schema.rules.shard {
+            Some(shard) => pairs.iter().try_for_each(|(_, member)| shard.check(member.as_ref(), self.store.key_name())),
+            None => Ok(()),
         }
     }
 

@@ -42,7 +42,7 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
     };
-    reply.map(10);
+    reply.map(11);
     reply.bulk(b"members");
     reply.count(members);
     reply.bulk(b"fields");
@@ -65,6 +65,11 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     reply.bulk(b"periods");
     reply.array(schema.rules.periods.iter().len() as u64);
     schema.rules.periods.iter().for_each(|period| show_period(period, &reply));
+    reply.bulk(b"shard");
+    match schema.rules.shard {
+        Some(shard) => reply.integers(&[i64::from(shard.index()), i64::from(shard.count())]),
+        None => reply.null(),
+    }
     reply.bulk(b"schema");
     bulk_or_null(&reply, board.marker().map(|marker| marker.text()));
     Ok(())
@@ -134,6 +139,9 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     if !board.schema().rules.periods.is_empty() {
         return Err(Error::HasPeriods);
+    }
+    if board.schema().rules.shard.is_some() {
+        return Err(Error::ShardRotated);
     }
     match (owns_hash(board.schema(), board.store.name()), &hash_archive) {
         (true, None) => return Err(Error::OwnedHash),

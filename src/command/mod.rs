@@ -18,6 +18,7 @@ mod remove;
 mod rows;
 mod scan;
 mod scores;
+mod shard;
 mod verify;
 
 pub use add::{ADD, MULTISET};
@@ -34,6 +35,7 @@ pub use rate::{CHECK, PEEK, RESET};
 pub use remove::{POP, REM, TRIM};
 pub use scan::SCAN;
 pub use scores::{COUNT, FORSCORE, SCOREAT};
+pub use shard::{SHARD, SHARDS};
 pub use verify::VERIFY;
 
 use crate::board::{Board, Schema};

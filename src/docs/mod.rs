@@ -94,6 +94,16 @@ impl Doc {
         Doc { name, syntax, summary, complexity, since: "0.1.0", effect, is_fast, may_block, tells_keys, keys }
     }
 
+    /// A command that looks at no key: what it answers follows from its arguments.
+    pub const fn pure(
+        name: &'static str,
+        syntax: &'static str,
+        summary: &'static str,
+        complexity: &'static str,
+    ) -> Doc {
+        Doc::new(name, syntax, summary, complexity, Effect::Reads).keys(&[])
+    }
+
     /// A command that reads its first argument.
     pub const fn read(
         name: &'static str,

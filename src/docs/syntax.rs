@@ -167,8 +167,8 @@ fn leaf(word: &str) -> Arg {
         "key" | "archive" | "other" | "hash" => ArgType::Key,
         "score" | "delta" | "percentile" => ArgType::Double,
         "ms" => ArgType::UnixTime,
-        "n" | "lo" | "hi" | "offset" | "count" | "start" | "stop" | "page" | "size" | "distance" | "nummembers"
-        | "cursor" | "limit" | "index" | "token" => ArgType::Integer,
+        "n" | "i" | "lo" | "hi" | "offset" | "count" | "start" | "stop" | "page" | "size" | "distance"
+        | "nummembers" | "cursor" | "limit" | "index" | "token" => ArgType::Integer,
         _ => ArgType::String,
     };
     let token = is_token.then(|| word.to_owned());

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{Damage, Error, LineProblem, NamedKey, Shown};
+use crate::shard::{Count, Shard};
 
 /// An example of every variant. `covers` does not compile without an example for each of them.
 macro_rules! examples {
@@ -19,6 +20,11 @@ macro_rules! examples {
 
 fn shown(text: &str) -> Shown {
     Shown::new(text.as_bytes())
+}
+
+/// One of four.
+fn shard(index: i64) -> Shard {
+    Count::new(4).and_then(|count| count.shard(index)).expect("a shard")
 }
 
 fn damages() -> Vec<Damage> {
@@ -113,6 +119,9 @@ fn errors() -> Vec<Error> {
         BadAttributes(_) => BadAttributes(shown("ann")),
         NotText { .. } => NotText { what: "attr", got: shown("\u{ff}") },
         MemberCount { .. } => MemberCount { named: 3, got: 2 },
+        NotTheShard { .. } => NotTheShard { shard: shard(3), got: shown("game") },
+        OtherShard { .. } => OtherShard { member: shown("ann"), shard: shard(2), board: Some(shown("game")) },
+        ShardRotated => ShardRotated,
         TakesBetween { .. } => TakesBetween { what: "limit", least: 1, most: 1_000_000_000, got: shown("0") },
         NoRule => NoRule,
         LimitWithoutWindow(_) => LimitWithoutWindow(100),

@@ -89,6 +89,7 @@ impl<'a> Input<'a> {
             data: (self.byte() == 1).then(|| Data { hash: self.bytes().to_vec(), owner: None }),
             update: self.pick(&[Update::Set, Update::Best]),
             periods: Periods::default(),
+            shard: None,
         }
     }
 

@@ -1,11 +1,13 @@
-//! A real cluster on the loopback interface: three primaries, a replica each.
+//! A real cluster on the loopback interface: three primaries or more, with a replica each if a test wants them.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use redis::Connection;
+use redis::{Connection, ProtocolVersion, RedisError, Value};
 
+use super::server::connect_to;
 use super::{cmdv, reply, show_result, wait_until, Builder, Kind, Server};
 
 const PRIMARIES: usize = 3;
@@ -18,13 +20,20 @@ const MOST_TRIES: usize = 2000;
 pub struct Cluster {
     /// The primaries first, as the cluster was formed; a failover changes who is what.
     pub nodes: Vec<Server>,
+    primaries: usize,
 }
 
 /// A client of all nodes, which follows redirections and tries again as a cluster's client does.
 pub struct Client {
     connections: BTreeMap<u16, Connection>,
+    /// To connect again.
+    sockets: BTreeMap<u16, PathBuf>,
     /// Where commands are tried first.
     at: u16,
+    /// Where a key was found last.
+    homes: BTreeMap<Vec<u8>, u16>,
+    /// Who answered last.
+    answered: u16,
     /// How often it was told to try again.
     pub tried_again: usize,
 }
@@ -55,10 +64,16 @@ impl Cluster {
 
     #[track_caller]
     pub fn start_with(kind: Kind, with_replicas: bool, change: fn(Builder) -> Builder) -> Cluster {
-        let count = if with_replicas { 2 * PRIMARIES } else { PRIMARIES };
-        let cluster = Cluster { nodes: (0..count).map(|_| node(kind, change)).collect() };
-        for (at, node) in cluster.nodes.iter().take(PRIMARIES).enumerate() {
-            let (first, last) = (at * SLOTS / PRIMARIES, (at + 1) * SLOTS / PRIMARIES - 1);
+        Cluster::of(kind, PRIMARIES, with_replicas, change)
+    }
+
+    /// So many primaries, each with an equal part of the slots.
+    #[track_caller]
+    pub fn of(kind: Kind, primaries: usize, with_replicas: bool, change: fn(Builder) -> Builder) -> Cluster {
+        let count = if with_replicas { 2 * primaries } else { primaries };
+        let cluster = Cluster { nodes: (0..count).map(|_| node(kind, change)).collect(), primaries };
+        for (at, node) in cluster.nodes.iter().take(primaries).enumerate() {
+            let (first, last) = (at * SLOTS / primaries, (at + 1) * SLOTS / primaries - 1);
             let command = format!("CLUSTER ADDSLOTSRANGE {first} {last}");
             assert_eq!(reply(&mut node.connect(), &command), "+OK");
             assert_eq!(reply(&mut node.connect(), &format!("CLUSTER SET-CONFIG-EPOCH {}", at + 1)), "+OK");
@@ -71,7 +86,7 @@ impl Cluster {
         }
         let known = format!("cluster_known_nodes:{count}\\r");
         wait_until(|| cluster.nodes.iter().all(|node| reply(&mut node.connect(), "CLUSTER INFO").contains(&known)));
-        for (replica, primary) in cluster.nodes.iter().skip(PRIMARIES).zip(&cluster.nodes) {
+        for (replica, primary) in cluster.nodes.iter().skip(primaries).zip(&cluster.nodes) {
             let command = format!("CLUSTER REPLICATE {}", cluster.id(primary));
             wait_until(|| reply(&mut replica.connect(), &command) == "+OK");
         }
@@ -83,7 +98,7 @@ impl Cluster {
     /// Waits until every replica follows, and every node knows of it: only who knows that a node is a replica votes for it.
     #[track_caller]
     pub fn wait_for_replicas(&self) {
-        let expected = self.nodes.len() - PRIMARIES;
+        let expected = self.nodes.len() - self.primaries;
         let seen = |node: &Server| reply(&mut node.connect(), "CLUSTER NODES").matches("slave ").count();
         let follows = |node: &Server| node.info("role") == "master" || node.info("master_link_status") == "up";
         wait_until(|| self.nodes.iter().all(|node| seen(node) == expected && follows(node)));
@@ -133,7 +148,9 @@ impl Cluster {
 
     pub fn client(&self) -> Client {
         let connections = self.nodes.iter().map(|node| (node.port(), node.connect())).collect();
-        Client { connections, at: self.nodes[0].port(), tried_again: 0 }
+        let sockets = self.nodes.iter().map(|node| (node.port(), node.socket())).collect();
+        let at = self.nodes[0].port();
+        Client { connections, sockets, at, homes: BTreeMap::new(), answered: at, tried_again: 0 }
     }
 
     pub fn slot_of(&self, key: &str) -> u16 {
@@ -175,37 +192,60 @@ impl Client {
     /// One command, wherever it leads.
     #[track_caller]
     pub fn send<A: AsRef<[u8]>>(&mut self, args: &[A]) -> String {
-        let (mut at, mut asking) = (self.at, false);
-        let mut answer = String::new();
+        show_result(&self.follow(args))
+    }
+
+    /// The same, with the reply as it came.
+    #[track_caller]
+    pub fn follow<A: AsRef<[u8]>>(&mut self, args: &[A]) -> Result<Value, RedisError> {
+        let key = args.get(1).map(|key| key.as_ref().to_vec()).unwrap_or_default();
+        let mut at = self.homes.get(&key).copied().unwrap_or(self.at);
+        let (mut asking, mut answer) = (false, String::new());
         for _ in 0..MOST_TRIES {
             let con = self.connections.get_mut(&at).expect("a node");
             if asking {
                 reply(con, "ASKING");
             }
-            answer = show_result(&cmdv(con, args));
+            let result = cmdv(con, args);
+            answer = match &result {
+                Ok(_) => String::new(),
+                error => show_result(error),
+            };
             asking = answer.starts_with("ASK ");
             if asking || answer.starts_with("MOVED ") {
                 at = answer.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
                 if !asking {
                     self.at = at;
+                    self.homes.insert(key.clone(), at);
                 }
             } else if answer.starts_with("TRYAGAIN")
                 || answer.starts_with("CLUSTERDOWN")
                 || answer.starts_with("CLIENT")
             {
                 self.tried_again += 1;
-                at = self.at;
+                self.homes.remove(&key);
                 if answer.starts_with("CLIENT") {
                     // The node is gone: another one knows who took its place.
-                    at = *self.connections.keys().find(|port| **port != at).expect("another node");
-                    self.at = at;
+                    self.at = *self.connections.keys().find(|port| **port != at).expect("another node");
+                    // Or it closed the connection alone, as it does when it becomes a replica.
+                    if let Ok(con) = connect_to(self.sockets[&at].clone(), ProtocolVersion::RESP2) {
+                        self.connections.insert(at, con);
+                    }
                 }
+                at = self.at;
                 std::thread::sleep(super::POLL);
             } else {
-                return answer;
+                self.answered = at;
+                return result;
             }
         }
         panic!("no end of redirections: {answer}")
+    }
+
+    /// Whether a replica has what was written last.
+    pub fn is_replicated(&mut self) -> bool {
+        let con = self.connections.get_mut(&self.answered).expect("a node");
+        reply(con, "WAIT 1 1000").parse().is_ok_and(|replicas: u64| replicas >= 1)
     }
 
     /// One line, with plain words.

@@ -17,6 +17,7 @@ pub mod boards;
 mod cluster;
 mod reply;
 mod server;
+pub mod shards;
 
 mod harness;
 

@@ -159,13 +159,7 @@ impl Server {
     }
 
     fn try_connect(&self, protocol: ProtocolVersion) -> Result<Connection, RedisError> {
-        // Without CLIENT SETINFO, so that MONITOR and the statistics show the test's commands alone.
-        let settings = RedisConnectionInfo::default().set_protocol(protocol).set_skip_set_lib_name();
-        let info = ConnectionAddr::Unix(self.socket()).into_connection_info()?.set_redis_settings(settings);
-        let con = redis::Client::open(info)?.get_connection()?;
-        // A server that hangs fails the test instead of hanging it.
-        con.set_read_timeout(Some(deadline()))?;
-        Ok(con)
+        connect_to(self.socket(), protocol)
     }
 
     /// A field of `INFO`, such as `used_memory`.
@@ -366,6 +360,17 @@ impl Drop for Process {
             let _ = process.wait();
         }
     }
+}
+
+/// A connection to the server with this socket.
+pub(super) fn connect_to(socket: PathBuf, protocol: ProtocolVersion) -> Result<Connection, RedisError> {
+    // Without CLIENT SETINFO, so that MONITOR and the statistics show the test's commands alone.
+    let settings = RedisConnectionInfo::default().set_protocol(protocol).set_skip_set_lib_name();
+    let info = ConnectionAddr::Unix(socket).into_connection_info()?.set_redis_settings(settings);
+    let con = redis::Client::open(info)?.get_connection()?;
+    // A server that hangs fails the test instead of hanging it.
+    con.set_read_timeout(Some(deadline()))?;
+    Ok(con)
 }
 
 /// A port that was free a moment ago.

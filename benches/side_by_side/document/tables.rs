@@ -24,6 +24,7 @@ pub const PARTS: &[Part] = &[
     Part("memory", "Memory", memory),
     Part("mixed", "Mixed traffic", mixed),
     Part("stops", "Longest blocking times", stops),
+    Part("shards", "Shards", shards),
     Part("instructions", "Instructions", instructions),
     Part("speeds", "Speeds", speeds),
 ];
@@ -270,6 +271,30 @@ fn longest(results: &Results) -> String {
         format!("Longest blocking time on {} with {members} members: {command}, {executing:.0} ms.\n", stop.server)
     };
     results.servers().into_iter().filter_map(longest).map(line).collect()
+}
+
+fn shards(results: &Results) -> String {
+    by_server(results, "", |server| {
+        let measured: Vec<_> = results.shards.iter().filter(|it| it.server == server).collect();
+        measured.first()?;
+        let heads =
+            ["nodes", "board", "members", "writes/s", "ranks/s", "one rank", "one page of 10", "rounds of a page"];
+        let mut table = Table::new(&strings(heads));
+        for it in measured {
+            let board = if it.shards == 1 { "one key".into() } else { format!("{} shards", it.shards) };
+            table.row(&[
+                it.nodes.to_string(),
+                board,
+                size(it.members),
+                thousands(it.writes),
+                thousands(it.ranks),
+                format!("{:.0} µs", it.rank_micros),
+                format!("{:.0} µs", it.page_micros),
+                format!("{:.1}", it.page_rounds),
+            ]);
+        }
+        Some(table.finish())
+    })
 }
 
 fn instructions(results: &Results) -> String {

@@ -40,6 +40,10 @@ impl Store for Model {
         bytes.to_vec()
     }
 
+    fn key_name(&self) -> &[u8] {
+        b"board"
+    }
+
     fn card(&self) -> u64 {
         self.elements.len() as u64
     }

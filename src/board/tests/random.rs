@@ -51,6 +51,7 @@ pub(super) fn rules() -> impl Strategy<Value = Rules> {
         update: Update::Set,
         data: None,
         periods: Periods::default(),
+        shard: None,
     })
 }
 

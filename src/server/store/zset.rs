@@ -174,6 +174,10 @@ impl<'c> Store for ZSet<'c> {
         Text::new(bytes)
     }
 
+    fn key_name(&self) -> &[u8] {
+        self.name().bytes()
+    }
+
     fn card(&self) -> u64 {
         self.card.get().unwrap_or_else(|| {
             let card = self.key().map_or(0, Key::len);

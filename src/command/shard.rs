@@ -1,0 +1,46 @@
+//! `RANK.SHARDS` and `RANK.SHARD`: pure, so that any node answers.
+
+use super::args::{integer, nothing_more, required};
+use crate::command;
+use crate::docs::Doc;
+use crate::error::{Error, Result, Shown};
+use crate::server::{Args, Call};
+use crate::shard::{is_name, Count};
+
+command! { SHARDS = shards;
+    Doc::pure("rank.shards", "name shards:n", "Returns the keys of a board's shards.", "O(N) for N shards.").since("0.2.0")
+}
+
+command! { SHARD = shard;
+    Doc::pure("rank.shard", "name shards:n member", "Returns the key of the shard that a member belongs to.", "O(1)").fast()
+    .since("0.2.0")
+}
+
+fn shards<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let (name, count) = name_and_count(&mut args)?;
+    nothing_more(&args)?;
+    let reply = call.reply();
+    reply.array(u64::from(count.get()));
+    count.shards().for_each(|shard| reply.bulk(&shard.key(name)));
+    Ok(())
+}
+
+fn shard<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let (name, count) = name_and_count(&mut args)?;
+    let member = required(&mut args)?.bytes();
+    nothing_more(&args)?;
+    call.reply().bulk(&count.shard_of(member).key(name));
+    Ok(())
+}
+
+fn name_and_count<'c>(args: &mut Args<'c>) -> Result<(&'c [u8], Count)> {
+    let name = required(args)?.bytes();
+    if !is_name(name) {
+        return Err(Error::Takes { what: "name", takes: "a name without braces", got: Shown::new(name) });
+    }
+    let arg = required(args)?;
+    let count = integer(arg, "n").ok().and_then(Count::new);
+    Ok((name, count.ok_or_else(|| Error::shard_count(arg.bytes()))?))
+}

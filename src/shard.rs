@@ -1,0 +1,181 @@
+//! Shards: the keys of a board that is spread over a cluster, and which of them a member belongs to.
+//!
+//! The slots of a cluster are cut into `n` equal parts, and shard `i` has a key in part `i`. So however the slots are
+//! spread over nodes, shards are spread with them.
+
+use crate::error::{Error, Result, Shown};
+use crate::slot::{crc16, slot_of_tag, SLOTS};
+
+/// The fewest shards of a board.
+pub const FEWEST: u16 = 2;
+/// The most shards of a board.
+pub const MOST: u16 = 1024;
+
+/// One of the shards of a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which one, from 0.
+    index: u16,
+    /// Of how many, a power of two.
+    count: u16,
+}
+
+/// The number of shards that a client named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count(u16);
+
+impl Count {
+    /// A power of two between the bounds.
+    pub fn new(count: i64) -> Option<Count> {
+        let count = u16::try_from(count).ok()?;
+        (count.is_power_of_two() && (FEWEST..=MOST).contains(&count)).then_some(Count(count))
+    }
+
+    /// As a number.
+    pub fn get(self) -> u16 {
+        self.0
+    }
+
+    /// All of them, in order.
+    pub fn shards(self) -> impl Iterator<Item = Shard> {
+        (0..self.0).map(move |index| Shard { index, count: self.0 })
+    }
+
+    /// The shard at an index from 0.
+    pub fn shard(self, index: i64) -> Option<Shard> {
+        let index = u16::try_from(index).ok().filter(|index| *index < self.0)?;
+        Some(Shard { index, count: self.0 })
+    }
+
+    /// The shard that a member belongs to. All bytes count: a member has no hash tag.
+    pub fn shard_of(self, member: &[u8]) -> Shard {
+        Shard { index: crc16(member) & (self.0 - 1), count: self.0 }
+    }
+}
+
+impl Shard {
+    /// Which one, from 0.
+    pub fn index(self) -> u16 {
+        self.index
+    }
+
+    /// Of how many.
+    pub fn count(self) -> u16 {
+        self.count
+    }
+
+    /// Whether a member belongs here.
+    pub fn has(self, member: &[u8]) -> bool {
+        Count(self.count).shard_of(member) == self
+    }
+
+    /// The hash tag of its key: the smallest number whose slot lies in the shard's part of all slots.
+    pub fn tag(self) -> u16 {
+        let width = usize::from(MOST / self.count);
+        let first = usize::from(self.index) * width;
+        // The smallest number of a part is the smallest of the finest parts that it consists of.
+        FINEST_TAGS.iter().skip(first).take(width).copied().min().unwrap_or_default()
+    }
+
+    /// Its key, for a board of this name.
+    pub fn key(self, name: &[u8]) -> Vec<u8> {
+        [name, self.suffix().as_bytes()].concat()
+    }
+
+    /// What the key has behind the name of the board.
+    pub fn suffix(self) -> String {
+        format!(":{}:{{{}}}", self.count, self.tag())
+    }
+
+    /// The name of the board that this is the key of.
+    pub fn name_in(self, key: &[u8]) -> Option<&[u8]> {
+        key.strip_suffix(self.suffix().as_bytes()).filter(|name| is_name(name))
+    }
+
+    /// An error if a member belongs to another shard than this one, which has this key.
+    pub fn check(self, member: &[u8], key: &[u8]) -> Result<()> {
+        if self.has(member) {
+            return Ok(());
+        }
+        let right = Count(self.count).shard_of(member);
+        Err(Error::OtherShard { member: Shown::new(member), shard: right, board: self.name_in(key).map(Shown::new) })
+    }
+}
+
+/// Braces in a name would make another hash tag.
+pub fn is_name(name: &[u8]) -> bool {
+    !name.iter().any(|byte| matches!(byte, b'{' | b'}'))
+}
+
+/// For each of `MOST` equal parts of all slots the smallest number, as decimal digits, whose slot lies in it.
+static FINEST_TAGS: [u16; MOST as usize] = finest_tags();
+
+const fn finest_tags() -> [u16; MOST as usize] {
+    const NONE: u16 = u16::MAX;
+    let mut tags = [NONE; MOST as usize];
+    let (mut number, mut left) = (0, MOST);
+    while left > 0 {
+        let part = (slot_of_tag(number) / (SLOTS / MOST)) as usize;
+        if tags[part] == NONE {
+            tags[part] = number;
+            left -= 1;
+        }
+        number += 1;
+    }
+    tags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slot::slot_of;
+
+    fn counts() -> impl Iterator<Item = Count> {
+        (1..=10).filter_map(|power| Count::new(1 << power))
+    }
+
+    #[test]
+    fn counts_are_powers_of_two() {
+        let taken: Vec<i64> = (-3000..3000).filter(|count| Count::new(*count).is_some()).collect();
+        assert_eq!(taken, [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+    }
+
+    /// As the rule says, number by number.
+    #[test]
+    fn tags_are_the_smallest_numbers_in_their_part() {
+        for count in counts() {
+            let width = SLOTS / count.get();
+            for shard in count.shards() {
+                let part = shard.index() * width..(shard.index() + 1) * width;
+                let smallest = (0_u32..).find(|number| part.contains(&slot_of(number.to_string().as_bytes())));
+                assert_eq!(Some(u32::from(shard.tag())), smallest, "{shard:?}");
+                assert!(part.contains(&slot_of(&shard.key(b"game"))), "{shard:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_and_names() {
+        let shard = Count::new(16).and_then(|count| count.shard(5)).expect("a shard");
+        let key = shard.key(b"a:b");
+        assert_eq!(shard.name_in(&key), Some(&b"a:b"[..]));
+        assert_eq!(shard.name_in(&shard.key(b"")), Some(&b""[..]));
+        let other = Count::new(32).and_then(|count| count.shard(5)).expect("a shard");
+        for key in [&b"game"[..], b"", &other.key(b"game"), &shard.key(b"{game}"), &shard.key(b"ga}me")] {
+            assert_eq!(shard.name_in(key), None, "{}", key.escape_ascii());
+        }
+        assert_eq!(Count::new(16).and_then(|count| count.shard(16)), None);
+        assert_eq!(Count::new(16).and_then(|count| count.shard(-1)), None);
+    }
+
+    #[test]
+    fn a_member_belongs_to_one_shard() {
+        for count in counts() {
+            for number in 0..2000 {
+                let member = format!("{{tag}}player:{number}");
+                let homes: Vec<Shard> = count.shards().filter(|shard| shard.has(member.as_bytes())).collect();
+                assert_eq!(homes, [count.shard_of(member.as_bytes())]);
+            }
+        }
+    }
+}
