@@ -13,6 +13,7 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.info", 2, "readonly fast", &["RO access"]),
     ("rank.clear", 2, "write", &["RW delete"]),
     ("rank.rotate", -3, "write", &["RW access update", "OW insert", "OW insert"]),
+    ("rank.periods", -2, "readonly", &["RO access"]),
     ("rank.verify", -2, "write denyoom", &["RW access update"]),
     ("rank.add", -4, "write denyoom fast", &["RW access update"]),
     ("rank.multiset", -4, "write denyoom fast", &["RW access update"]),
@@ -23,7 +24,7 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.pop", -2, "write", &["RW access delete"]),
     ("rank.load", -3, "write denyoom", &["RW access update"]),
     ("rank.get", -3, "readonly fast", &["RO access"]),
-    ("rank.score", 3, "readonly fast", &["RO access"]),
+    ("rank.score", -3, "readonly fast", &["RO access"]),
     ("rank.query", -3, "readonly", &["RO access"]),
     ("rank.stats", -2, "readonly", &["RO access"]),
     ("rank.topn", -3, "readonly", &["RO access"]),
@@ -37,8 +38,8 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.scan", -3, "readonly", &["RO access"]),
     ("rank.count", -2, "readonly fast", &["RO access"]),
     ("rank.forscore", -3, "readonly fast", &["RO access"]),
-    ("rank.percentile", 3, "readonly fast", &["RO access"]),
-    ("rank.scoreat", 3, "readonly fast", &["RO access"]),
+    ("rank.percentile", -3, "readonly fast", &["RO access"]),
+    ("rank.scoreat", -3, "readonly fast", &["RO access"]),
     // As slow as a member has attributes; they write to the hash alone.
     ("rank.setdata", -5, "write denyoom", &["RO access"]),
     ("rank.putdata", 4, "write denyoom", &["RO access"]),
@@ -132,14 +133,19 @@ fn ways_of(arg: &Value) -> Vec<Vec<String>> {
         ("key", name) => value(name),
         ("integer", "hi") => value("9"),
         ("integer", "shards") => value("2"),
+        ("integer", "index") => value("-1"),
         ("integer", _) => value("1"),
         ("double", _) => value("5"),
         ("unix-time", _) => value("1700000000000"),
         ("string", "min" | "max" | "percentile" | "score" | "delta") => value("5"),
         ("string", "line") => value(r#"{"member":"a","score":1}"#),
         ("string", "json") => value("{}"),
+        ("string", "unit" | "period" | "noperiod") => value("year"),
+        ("string", "id") => value("2023"),
+        ("string", "duration") => value("1d"),
+        ("string", "utcoffset") => value("+01:00"),
         ("string", "cursor") => value("0"),
-        ("string", "duration" | "lease" | "timeout") => value("1ms"),
+        ("string", "lease" | "timeout") => value("1ms"),
         ("string", _) => value("a"),
         ("oneof", _) => inside().iter().flat_map(ways_of).collect(),
         ("block", _) => ways(inside()),
@@ -215,6 +221,9 @@ on_every_server! {
             COMMAND GETKEYS RANK.ADD a 1 b 2 c => ["a"]
             COMMAND GETKEYS RANK.AMONG a 2 b c => ["a"]
             COMMAND GETKEYS RANK.TOPN a 2 => ["a"]
+            COMMAND GETKEYS RANK.TOPN a 2 PERIOD day -1 => ["a"]
+            COMMAND GETKEYS RANK.PERIODS a day => ["a"]
+            COMMAND GETKEYS RANK.CREATE a PERIOD DAY b PAST 7 OFFSET +01:00 => ["a"]
             COMMAND GETKEYS RANK.INFO a => ["a"]
             COMMAND GETKEYS RANK.CREATE a FIELD x INT DATA b OWNED => ["a", "b"]
             COMMAND GETKEYS RANK.ALTER a data b => ["a", "b"]
@@ -242,8 +251,16 @@ on_every_server! {
                 let of_plain_boards = way.iter().any(|word| word == "ASC" || word == "DESC");
                 // The archive's hash is for a board that owns one, and only there is it needed.
                 let owned = if way.iter().any(|word| word == "DATA") { "OWNED" } else { "" };
+                let has = |token: &str| way.iter().any(|word| word == token);
+                // An offset is only for a board with periods.
+                if has("OFFSET") && !has("PERIOD") {
+                    assert_eq!(reply(&mut con, &line), if name == "rank.create" { "ERR OFFSET is for a board with PERIOD" } else { "ERR no such key" });
+                    continue;
+                }
                 match name.as_str() {
                     "rank.create" => (),
+                    "rank.alter" => script(&mut con, "RANK.CREATE key DATA attributes => +OK\n RANK.ADD key 1 a => 1"),
+                    _ if has("PERIOD") || name == "rank.periods" => script(&mut con, "RANK.CREATE key PERIOD HOUR h: PERIOD DAY d: PERIOD WEEK w: PERIOD MONTH m: PERIOD YEAR y: PERIOD EVERY 1d FROM 0 e: => +OK\n RANK.ADD key 1 a => 1"),
                     _ if of_plain_boards && !way.iter().any(|word| word == "WITHDATA") => expect(&mut con, "RANK.ADD key 1 a", "1"),
                     // A place has a time only where the board keeps times.
                     "rank.after" | "rank.before" | "rank.forscore" if way.iter().any(|word| word == "AT") => {

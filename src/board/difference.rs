@@ -1,6 +1,10 @@
 //! How two schemas differ, for the error of `RANK.CREATE`.
 
+use std::collections::BTreeSet;
+
+use super::periods::{Period, PeriodUnit};
 use super::schema::{Data, Field, Rules};
+use crate::calendar::Cycle;
 use crate::error::{Error, Shown};
 
 /// The error for a board whose own rules differ from those asked for.
@@ -23,7 +27,13 @@ pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
     compare(keep(own), keep(asked));
     compare(format!("UPDATE {}", own.update), format!("UPDATE {}", asked.update));
     compare(data(own), data(asked));
-    compare(periods(own), periods(asked));
+    let units = own.periods.iter().chain(asked.periods.iter()).map(Period::unit).collect::<BTreeSet<_>>();
+    for unit in units {
+        compare(period(own, unit), period(asked, unit));
+    }
+    if !own.periods.is_empty() && !asked.periods.is_empty() {
+        compare(format!("OFFSET {}", own.periods.offset()), format!("OFFSET {}", asked.periods.offset()));
+    }
     if differences.is_empty() {
         // Long names are cut above.
         differences.push("names that differ after 64 bytes".to_owned());
@@ -56,13 +66,14 @@ fn data(rules: &Rules) -> String {
     }
 }
 
-fn periods(rules: &Rules) -> String {
-    let periods = rules.periods.to_string();
-    if periods.is_empty() {
-        "no PERIOD".to_owned()
-    } else {
-        Shown::new(periods.trim_start().as_bytes()).to_string()
-    }
+fn period(rules: &Rules, unit: PeriodUnit) -> String {
+    let name = unit.name().to_ascii_uppercase();
+    let Ok(Period { cycle, prefix, past }) = rules.periods.of(unit) else { return format!("no PERIOD {name}") };
+    let every = match cycle {
+        Cycle::Calendar(..) => String::new(),
+        Cycle::Every { length_ms, from_ms } => format!(" {}m FROM {from_ms}", length_ms / 60_000),
+    };
+    format!("PERIOD {name}{every} {} PAST {past}", Shown::new(prefix))
 }
 
 #[cfg(test)]
@@ -83,10 +94,18 @@ mod tests {
             ("KEEP 5", "", "KEEP 5, asked for no KEEP", true),
             ("", "UPDATE BEST", "UPDATE SET, asked for UPDATE BEST", true),
             ("DATA h", "DATA h OWNED", "DATA h, asked for DATA h OWNED", true),
-            ("PERIOD DAY d:", "", "PERIOD DAY d:, asked for no PERIOD", true),
-            ("PERIOD DAY d:", "PERIOD DAY d: PAST 7", "PERIOD DAY d:, asked for PERIOD DAY d: PAST 7", true),
             ("SHARD 1 2", "", "SHARD 1 2, asked for no SHARD", false),
+            ("PERIOD DAY d:", "", "PERIOD DAY d: PAST 1, asked for no PERIOD DAY", true),
             ("KEEP 5", "DATA h", "KEEP 5, asked for no KEEP; no DATA, asked for DATA h", true),
+            ("", "PERIOD DAY d:", "no PERIOD DAY, asked for PERIOD DAY d: PAST 1", true),
+            ("PERIOD DAY d: PAST 7", "PERIOD DAY d:", "PERIOD DAY d: PAST 7, asked for PERIOD DAY d: PAST 1", true),
+            ("PERIOD DAY d: OFFSET +01:00", "PERIOD DAY d:", "OFFSET +01:00, asked for OFFSET +00:00", true),
+            (
+                "PERIOD EVERY 1h FROM 0 e:",
+                "PERIOD EVERY 1h FROM 1000 e:",
+                "PERIOD EVERY 60m FROM 0 e: PAST 1, asked for PERIOD EVERY 60m FROM 1000 e: PAST 1",
+                true,
+            ),
             ("KEEP 5", "TIES LAST", "TIES SHARED, asked for TIES LAST; KEEP 5, asked for no KEEP", false),
         ];
         for (own, asked, differences, can_alter) in cases {

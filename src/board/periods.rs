@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use super::schema_text::{decode, is_key_word, Encoded, Words};
 use crate::calendar::{Cycle, Offset, Span, Unit};
+use crate::duration::{parse_duration, MILLIS_OF_DAY};
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_integer;
-use crate::rate::window_millis;
 
 /// How many past periods a board keeps, over all of its units.
 const MAX_PAST: i64 = 1000;
@@ -17,6 +17,7 @@ const MAX_PAST: i64 = 1000;
 const DEFAULT_PAST: u16 = 1;
 /// The latest time that the module takes anywhere.
 const MAX_MS: i64 = (1 << 53) - 1;
+const MAX_EVERY_MS: u64 = 366 * MILLIS_OF_DAY;
 const SECOND_MS: i64 = 1000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
 /// What the length of an `EVERY` period is written in, longest first.
@@ -234,7 +235,8 @@ pub(super) fn read_period(words: &mut Words) -> Result<Period> {
 
 fn read_every(words: &mut Words) -> Result<Cycle> {
     let word = words.next().ok_or(Error::OptionWithoutValue("EVERY"))?;
-    let length = window_millis(word).and_then(|ms| i64::try_from(ms).ok()).filter(|ms| ms % MINUTE_MS == 0);
+    let length = parse_duration(word, 1..=MAX_EVERY_MS).and_then(|ms| i64::try_from(ms).ok());
+    let length = length.filter(|ms| ms % MINUTE_MS == 0);
     let takes = "1m to 366d in whole minutes";
     let length_ms = length.ok_or(Error::Takes { what: "EVERY", takes, got: Shown::new(word) })?;
     if !words.next_if("FROM") {

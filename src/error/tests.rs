@@ -148,6 +148,7 @@ fn errors() -> Vec<Error> {
         Server(_) => Server("OOM command not allowed when used memory > 'maxmemory'.".into()),
         Internal => Internal,
     };
+    errors.push(InPeriod(shown("game:2023"), Box::new(WrongType)));
     errors.push(CrossSlot(NamedKey::Period, shown("game:")));
     errors.push(NoPermission(NamedKey::Period, shown("game:2023")));
     errors.extend(damages().into_iter().map(Error::Damaged));

@@ -29,6 +29,5 @@ pub use clock::Clock;
 pub use hash::{check_hash, recognise_hash, Fields, HashWrite};
 pub use log::{Entry, Log};
 pub use request::{Algorithm, Request};
-pub use rule::window_millis;
 pub use sliding::{check_log, recognise_log, Append};
 pub use verdict::Mode;

@@ -50,8 +50,7 @@ pub(super) fn parse_number(what: &'static str, text: &[u8], range: RangeInclusiv
     integer_within(text, range).ok_or_else(|| Error::TakesBetween { what, least, most, got: Shown::new(text) })
 }
 
-/// A length of time, 1 ms to 366 days, as a client writes it.
-pub fn window_millis(text: &[u8]) -> Option<u64> {
+fn window_millis(text: &[u8]) -> Option<u64> {
     parse_duration(text, 1..=MAX_WINDOW_MS)
 }
 

@@ -3,6 +3,7 @@
 mod core;
 pub mod keys;
 mod limits;
+mod periods;
 mod schedules;
 mod three_keys;
 mod today;
@@ -93,9 +94,16 @@ impl Comparison {
 }
 
 pub fn all() -> impl Iterator<Item = &'static Comparison> {
-    [core::COMPARISONS, today::COMPARISONS, three_keys::COMPARISONS, limits::COMPARISONS, schedules::COMPARISONS]
-        .into_iter()
-        .flatten()
+    [
+        core::COMPARISONS,
+        today::COMPARISONS,
+        three_keys::COMPARISONS,
+        limits::COMPARISONS,
+        schedules::COMPARISONS,
+        periods::COMPARISONS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 pub fn scripts() -> impl Iterator<Item = &'static Script> {

@@ -7,6 +7,8 @@ mod exports;
 mod model;
 mod naive;
 #[cfg(test)]
+mod periods;
+#[cfg(test)]
 mod points;
 #[cfg(test)]
 mod random;
