@@ -12,13 +12,13 @@ use crate::support::*;
 /// A client that waits, in a thread of its own; its reply, and when it came.
 type Waiting = JoinHandle<(String, SystemTime)>;
 
-/// Returns when the client waits.
+/// Returns when the client waits, or has its reply already: a machine may stop for seconds.
 #[track_caller]
 fn wait_for(server: &Server, line: &str) -> Waiting {
     let before = blocked(server);
     let (mut con, line) = (server.connect(), line.to_owned());
     let waiting = std::thread::spawn(move || (reply(&mut con, &line), SystemTime::now()));
-    wait_until(|| blocked(server) == before + 1);
+    wait_until(|| blocked(server) > before || waiting.is_finished());
     waiting
 }
 
@@ -116,7 +116,7 @@ on_every_server! {
     fn what_others_give_up_is_claimed(server: Server) {
         let mut con = server.connect();
         expect(&mut con, "DUE.ADD q AT 1 a", "1");
-        assert_ne!(reply(&mut con, "DUE.CLAIM q LEASE 200ms"), "[]");
+        assert_ne!(reply(&mut con, "DUE.CLAIM q LEASE 500ms"), "[]");
         let row = answer(wait_for(&server, "DUE.CLAIM q BLOCK 0 LEASE 1d"));
         let (token, attempt) = (row.split(", ").nth(1).unwrap(), row.split(", ").nth(2).unwrap());
         assert_eq!(attempt, "2", "{row}");
@@ -219,7 +219,7 @@ on_every_server! {
 
     fn keys_may_come_and_go_and_change_their_type(server: Server) {
         let mut con = server.connect();
-        expect(&mut con, "DUE.ADD q IN 300ms a", "1");
+        expect(&mut con, "DUE.ADD q IN 1d a", "1");
         let waiting = wait_for(&server, "DUE.POP q BLOCK 0");
         for line in ["DEL q", "SET q x", "DEL q", "HSET q a b", "FLUSHALL", "RPUSH q a", "FLUSHDB", "SWAPDB 0 1"] {
             let got = reply(&mut con, line);
@@ -242,16 +242,36 @@ on_every_server! {
     fn nothing_is_written_while_writes_are_paused(kind: Kind) {
         let server = Server::builder(kind).appendonly().start();
         let mut con = server.connect();
-        expect(&mut con, "DUE.ADD q IN 100ms a", "1");
-        let waiting = wait_for(&server, "DUE.POP q BLOCK 0");
-        let short = wait_for(&server, "DUE.POP none BLOCK 300ms");
-        expect(&mut con, "CLIENT PAUSE 60000 WRITE", "+OK");
-        assert_eq!(answer(short), "[]");
+        // Once more if the machine was held up until the item was due.
+        let waiting = loop {
+            expect(&mut con, "DUE.ADD q IN 1s a", "1");
+            let waiting = wait_for(&server, "DUE.POP q BLOCK 0");
+            expect(&mut con, "CLIENT PAUSE 60000 WRITE", "+OK");
+            if reply(&mut con, "ZCARD q") == "1" {
+                break waiting;
+            }
+            expect(&mut con, "CLIENT UNPAUSE", "+OK");
+            answer(waiting);
+        };
+        wait_until(|| reply(&mut con, "DUE.INFO q").contains(r#""due", 1"#));
+        // Several looks later.
+        let start = Instant::now();
+        wait_until(|| start.elapsed() > Duration::from_millis(400));
         expect(&mut con, "ZCARD q", "1");
         assert_eq!(blocked(&server), 1);
         expect(&mut con, "CLIENT UNPAUSE", "+OK");
         assert!(answer(waiting).starts_with("[[\"a\", "));
         expect(&mut con, "EXISTS q", "0");
+    }
+
+    /// A wait may end: that writes nothing.
+    fn a_wait_ends_while_writes_are_paused(kind: Kind) {
+        let server = Server::builder(kind).appendonly().start();
+        let mut con = server.connect();
+        let waiting = wait_for(&server, "DUE.POP q BLOCK 500ms");
+        expect(&mut con, "CLIENT PAUSE 60000 WRITE", "+OK");
+        assert_eq!(answer(waiting), "[]");
+        expect(&mut con, "CLIENT UNPAUSE", "+OK");
     }
 
     fn a_change_of_role_ends_the_wait(kind: Kind) {
@@ -301,9 +321,17 @@ on_every_server! {
 
     fn a_claim_waits_for_memory_and_a_removal_does_not(server: Server) {
         let mut con = server.connect();
-        let claimer = wait_for(&server, "DUE.CLAIM q BLOCK 0");
-        expect(&mut con, "DUE.ADD q IN 200ms a b", "2");
-        expect(&mut con, "CONFIG SET maxmemory 1", "+OK");
+        // Once more if the machine was held up until the items were due.
+        let claimer = loop {
+            let claimer = wait_for(&server, "DUE.CLAIM q BLOCK 0");
+            expect(&mut con, "DUE.ADD q IN 1s a b", "2");
+            expect(&mut con, "CONFIG SET maxmemory 1", "+OK");
+            if blocked(&server) == 1 {
+                break claimer;
+            }
+            expect(&mut con, "CONFIG SET maxmemory 0", "+OK");
+            expect(&mut con, "DEL q", "1");
+        };
         assert!(reply(&mut con, "DUE.CLAIM q BLOCK 0").starts_with("OOM "));
         assert!(answer(wait_for(&server, "DUE.POP q BLOCK 0")).starts_with("[[\"a\", "));
         assert_eq!(blocked(&server), 1);
@@ -319,8 +347,9 @@ on_every_server! {
         let mut con = from.connect();
         let stays = wait_for(from, "DUE.POP q BLOCK 200ms");
         assert_eq!(answer(stays), "[]");
+        let served = wait_for(from, "DUE.POP q BLOCK 0");
         expect(&mut con, "DUE.ADD q IN 100ms a", "1");
-        assert!(answer(wait_for(from, "DUE.POP q BLOCK 0")).starts_with("[[\"a\", "));
+        assert!(answer(served).starts_with("[[\"a\", "));
         let moves = wait_for(from, "DUE.POP q BLOCK 0");
         for node in [to, from] {
             expect(&mut node.connect(), &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)), "+OK");
@@ -372,12 +401,14 @@ on_every_server! {
             let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
             (ticks(11) + ticks(12)) * 10
         };
-        // Three seconds of the server's own clock.
-        let (start, before) = (Instant::now(), spent());
-        wait_until(|| start.elapsed() > Duration::from_secs(3));
-        let cost = spent() - before;
-        eprintln!("{:?}: 1,000 waiters on 1,000 keys took {cost} ms of processor time in 3 s", server.kind());
-        assert!(server_wrapper().is_some() || cost <= 300, "{cost} ms of processor time in 3 s");
+        // The best of five seconds: a machine that is held up counts that as processor time.
+        let cost = (0..5).map(|_| {
+            let (start, before) = (Instant::now(), spent());
+            wait_until(|| start.elapsed() > Duration::from_secs(1));
+            spent() - before
+        });
+        let cost = cost.min().unwrap_or(0);
+        assert!(server_wrapper().is_some() || cost <= 100, "{cost} ms of processor time in a second");
         for i in 0..1000 {
             expect(&mut con, &format!("ZADD q{i:03} {i} x"), "1");
         }
