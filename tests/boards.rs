@@ -23,7 +23,7 @@ fn info(members: u64, order: &str, keep: &str, update: &str, schema: &str) -> St
     format!(
         "[\"members\", {members}, \"fields\", [[\"name\", \"score\", \"order\", \"{order}\", \"type\", \"FLOAT\"]], \
          \"ties\", \"SHARED\", \"keep\", {keep}, \"update\", \"{update}\", \"layout\", \"plain\", \"bits\", nil, \
-         \"data\", nil, \"periods\", [], \"schema\", {schema}]"
+         \"data\", nil, \"periods\", [], \"shard\", nil, \"schema\", {schema}]"
     )
 }
 
@@ -73,7 +73,7 @@ on_every_server! {
         let resp3_info = format!(
             "{{\"members\": 2, \"fields\": [{{\"name\": \"score\", \"order\": \"ASC\", \"type\": \"FLOAT\"}}], \
              \"ties\": \"SHARED\", \"keep\": 3, \"update\": \"BEST\", \"layout\": \"plain\", \"bits\": nil, \
-             \"data\": nil, \"periods\": [], \"schema\": \"1 {schema}\"}}"
+             \"data\": nil, \"periods\": [], \"shard\": nil, \"schema\": \"1 {schema}\"}}"
         );
         expect(&mut resp3, "RANK.INFO b", &resp3_info);
         expect(&mut resp3, "RANK.INFO none", "nil");

@@ -202,10 +202,11 @@ on_every_server! {
             assert_eq!(specs, keys, "keys of {name}");
             if server.kind() == Kind::Valkey {
                 let access = if flags.starts_with("write") { "@write" } else { "@read" };
-                let speed = if flags.ends_with("fast") { "@fast" } else { "@slow" };
+                let speed = if flags.contains("fast") { "@fast" } else { "@slow" };
                 let mut categories = texts(&info[6]);
                 categories.sort();
-                let mut expected = [access, speed, "@sortedset"];
+                let mut expected = vec![access, speed, "@sortedset"];
+                expected.extend(flags.contains("blocking").then_some("@blocking"));
                 expected.sort_unstable();
                 assert_eq!(categories, expected, "categories of {name}");
             }
