@@ -19,7 +19,7 @@ command! { CREATE = create;
     [TIES ties:{SHARED|timed:{rule:{FIRST|LAST|JOINED} unit:[MS|S]}}] [KEEP keep:n] [UPDATE update:{SET|BEST}] \
     [LIKE other] [DATA hash [OWNED]] \
     [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]] ... [OFFSET utcoffset] \
-    [SHARD shard:i shards:n] [ADOPT]",
+    [SHARD part:i shards:n] [ADOPT]",
     "Gives a board its schema: fields, ties, bound, update rule, hash of attributes and periods.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
