@@ -138,7 +138,7 @@ fn ways_of(arg: &Value) -> Vec<Vec<String>> {
         ("string", "duration") => value("1d"),
         ("string", "utcoffset") => value("+01:00"),
         ("string", "cursor") => value("0"),
-        ("string", "duration" | "lease" | "timeout") => value("1ms"),
+        ("string", "lease" | "timeout") => value("1ms"),
         ("string", _) => value("a"),
         ("oneof", _) => inside().iter().flat_map(ways_of).collect(),
         ("block", _) => ways(inside()),

@@ -11,10 +11,8 @@ const DAY_MS: i64 = 86_400_000;
 fn cycle() -> impl Strategy<Value = Cycle> {
     let offset = prop_oneof![Just("+00:00"), Just("-12:00"), Just("+14:00"), Just("+05:45"), Just("-23:59")];
     let offset = offset.prop_map(|text| Offset::parse(text.as_bytes()).expect("an offset"));
-    let every = (1_i64..1000, 0_i64..2_000_000_000).prop_map(|(minutes, second)| Cycle::Every {
-        length_ms: minutes * 60_000,
-        from_ms: second * 1000,
-    });
+    let every = (1_i64..1000, 0_i64..2_000_000_000)
+        .prop_map(|(minutes, second)| Cycle::Every { length_ms: minutes * 60_000, from_ms: second * 1000 });
     prop_oneof![3 => (0_usize..5, offset).prop_map(|(unit, offset)| Cycle::Calendar(Unit::ALL[unit], offset)), 1 => every]
 }
 
