@@ -291,17 +291,41 @@ pub enum Error {
         limit: u64,
         max_log: u64,
     },
-    /// `BURST` with another algorithm.
+    /// A burst with another algorithm.
     BurstWithoutGcra,
+    /// `BURST` with several rules.
+    BurstOfSeveral,
+    OffsetWithoutCalendar,
+    /// `CALENDAR` with a window that is not one of its own.
+    CalendarWithoutUnit,
+    /// A window of `CALENDAR` with another algorithm.
+    UnitWithoutCalendar(&'static str),
+    /// The same unit of `CALENDAR` in two rules.
+    UnitTwice(&'static str),
+    PenaltyWithSliding,
+    /// More than this many.
+    TooManyRules(usize),
+    /// `RATE.ALL` with as many keys, and as many rules.
+    RuleCount {
+        keys: u64,
+        rules: usize,
+    },
+    KeyCount {
+        named: u64,
+        got: usize,
+    },
+    /// What a key holds that another command of the family takes.
+    HoldsOther(&'static str),
     /// A sorted set with an element that a limiter's log would not have: a leaderboard, say.
     NotALog,
-    /// A hash without the header of a limiter, or with one this version does not know.
-    NotAHashLimiter,
-    /// A field of a limiter's hash that no limiter wrote.
-    LimiterField {
-        name: Shown,
-        value: Shown,
-    },
+    /// A string that no limiter wrote, or that this version cannot read.
+    NotAStringLimiter,
+    /// A sorted set that has no leases.
+    NotLeases,
+    /// Tokens beyond what a sorted set's scores hold exactly.
+    TokensUsedUp,
+    /// redis-cell's own words.
+    CellInteger(Shown),
     /// This cost would make a limiter's total of units too large for its integer.
     LimiterOverflow(u64),
     /// Something is wrong with the board of a period.
@@ -516,19 +540,33 @@ impl fmt::Display for Error {
             ShardRotated => f.write_str("ERR a shard cannot be rotated: start a board of another name"),
             TakesBetween { what, least, most, got } => write!(f, "ERR {what} takes {least} to {most}, got {got}"),
             NoRule => f.write_str("ERR rule takes a limit and a window, got none"),
-            LimitWithoutWindow(limit) => write!(f, "ERR limit {limit} has no window"),
+            LimitWithoutWindow(limit) => {
+                write!(f, "ERR limit {limit} has no window: write {limit}/1m, or {limit} 60")
+            }
             WindowTwice(window_ms) => write!(f, "ERR rules take different windows, got {window_ms}ms twice"),
             LimitOverLog { limit, max_log } => write!(
                 f,
                 "ERR limit takes 1 to {max_log} with SLIDING (rank.rate-max-log), got {limit}; \
                  COUNTER and GCRA take more"
             ),
-            BurstWithoutGcra => f.write_str("ERR BURST goes with GCRA alone"),
-            NotALog => f.write_str("ERR key holds a sorted set that is not a limiter"),
-            NotAHashLimiter => f.write_str("ERR key holds a hash that is not a limiter"),
-            LimiterField { name, value } => {
-                write!(f, "ERR key holds a hash that is not a limiter: field '{name}' is {value}")
+            BurstWithoutGcra => f.write_str("ERR BURST is only valid with GCRA"),
+            BurstOfSeveral => f.write_str("ERR BURST takes a single rule: with several, write limit/window/burst"),
+            OffsetWithoutCalendar => f.write_str("ERR OFFSET is only valid with CALENDAR"),
+            CalendarWithoutUnit => f.write_str("ERR CALENDAR takes the windows hour, day, week, month and year"),
+            UnitWithoutCalendar(unit) => write!(f, "ERR the window '{unit}' is only valid with CALENDAR"),
+            UnitTwice(unit) => write!(f, "ERR rules take different windows, got {unit} twice"),
+            PenaltyWithSliding => f.write_str("ERR PENALTY is not valid with SLIDING: name another algorithm"),
+            TooManyRules(most) => write!(f, "ERR a call takes 1 to {most} rules, got more"),
+            RuleCount { keys, rules } => {
+                write!(f, "ERR RATE.ALL takes a rule for each key, got {keys} keys and {rules} rules")
             }
+            KeyCount { named, got } => write!(f, "ERR numkeys says {named} keys, got {got}"),
+            HoldsOther(what) => write!(f, "WRONGTYPE the key holds {what}: RATE.RESET it or use another key"),
+            NotALog => f.write_str("ERR key holds a sorted set that is not a limiter"),
+            NotAStringLimiter => f.write_str("ERR key holds a string that is not a limiter"),
+            NotLeases => f.write_str("ERR key holds a sorted set that has no leases"),
+            TokensUsedUp => f.write_str("ERR the key has no tokens left: RATE.RESET it"),
+            CellInteger(Shown(got)) => write!(f, "Cell error: Couldn't parse as integer: {got}"),
             LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),
             NoTime(Shown(got)) => write!(f, "ERR expected AT ms or IN duration, got '{got}'"),
             NoLongerPermitted => {

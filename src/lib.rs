@@ -71,7 +71,13 @@ const COMMANDS: &[Command] = &[
     command::SHARD,
     command::CHECK,
     command::PEEK,
+    command::ALL,
+    command::REFUND,
     command::RESET,
+    command::ACQUIRE,
+    command::RENEW,
+    command::RELEASE,
+    command::HELD,
     command::due::ADD,
     command::due::CLAIM,
     command::due::POP,
@@ -80,13 +86,17 @@ const COMMANDS: &[Command] = &[
     command::due::INFO,
 ];
 
+/// Commands of other modules, which only an option brings: two modules cannot have one name.
+const CELL_COMMANDS: &[Command] = &[command::THROTTLE];
+
 fn init(context: &Context, args: &[RedisString]) -> Status {
     let args: Vec<&[u8]> = args.iter().map(RedisString::as_slice).collect();
     if let Some(problem) = config::load_problem(&args) {
         context.log_warning(&problem.replace('%', "%%"));
         return Status::Err;
     }
-    if server::start(context, COMMANDS) {
+    let of_cell = if config::cl_throttle() { CELL_COMMANDS } else { &[] };
+    if server::start(context, COMMANDS.iter().chain(of_cell)) {
         Status::Ok
     } else {
         Status::Err
@@ -119,7 +129,9 @@ mod entry {
                  config::MAX_HOPS.min, config::MAX_HOPS.max, ConfigurationFlags::DEFAULT, None],
             ],
             string: [],
-            bool: [],
+            bool: [
+                [config::CL_THROTTLE.name, &config::CL_THROTTLE.value, false, ConfigurationFlags::IMMUTABLE, None],
+            ],
             enum: [],
             module_args_as_configuration: true,
         ]

@@ -48,6 +48,11 @@ pub static COUNTER: Verdicts = Verdicts::new("rate_counter_allowed", "rate_count
 /// The same for `GCRA`.
 pub static GCRA: Verdicts = Verdicts::new("rate_gcra_allowed", "rate_gcra_denied");
 
+/// The same for `CALENDAR`.
+pub static CALENDAR: Verdicts = Verdicts::new("rate_calendar_allowed", "rate_calendar_denied");
+/// The same for `RATE.ACQUIRE`.
+pub static LEASES: Verdicts = Verdicts::new("rate_leases_granted", "rate_leases_denied");
+
 /// Calls that passed and that were denied.
 pub struct Verdicts {
     allowed: Counter,
@@ -70,7 +75,7 @@ impl Verdicts {
 }
 
 /// All that `INFO` shows.
-pub static ALL: [&Counter; 14] = [
+pub static ALL: [&Counter; 18] = [
     &CALLS,
     &ERRORS,
     &WRITES,
@@ -85,4 +90,8 @@ pub static ALL: [&Counter; 14] = [
     &COUNTER.denied,
     &GCRA.allowed,
     &GCRA.denied,
+    &CALENDAR.allowed,
+    &CALENDAR.denied,
+    &LEASES.allowed,
+    &LEASES.denied,
 ];

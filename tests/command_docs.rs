@@ -59,6 +59,19 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
 /// What is answered by any node, from the arguments alone.
 const PURE: &[&str] = &["rank.shards", "rank.shard"];
 
+/// The same for limiters and leases.
+const LIMITS: &[(&str, i64, &str, &[&str])] = &[
+    ("rate.check", -3, "write denyoom fast", &["RW access update"]),
+    ("rate.peek", -3, "readonly fast", &["RO access"]),
+    ("rate.all", -4, "write denyoom fast", &["RW access update"]),
+    ("rate.refund", -3, "write denyoom", &["RW access update"]),
+    ("rate.reset", 2, "write fast", &["RW delete"]),
+    ("rate.acquire", -4, "write denyoom fast", &["RW access update"]),
+    ("rate.renew", -4, "write denyoom fast", &["RW access update"]),
+    ("rate.release", -3, "write fast", &["RW delete"]),
+    ("rate.held", -2, "readonly fast", &["RO access"]),
+];
+
 fn items(value: &Value) -> &[Value] {
     match value {
         Value::Array(items) | Value::Set(items) => items,
@@ -169,10 +182,12 @@ on_every_server! {
             if PURE.contains(&name.as_str()) {
                 continue;
             }
-            assert_eq!(get(&args[0], "type").map(text).as_deref(), Some("key"), "the first argument of {name}");
-            assert_eq!(get(&args[0], "key_spec_index").map(show).as_deref(), Some("0"), "{name}");
+            // RATE.ALL says how many keys there are first.
+            let key = &args[usize::from(name == "rate.all")];
+            assert_eq!(get(key, "type").map(text).as_deref(), Some("key"), "the first argument of {name}");
+            assert_eq!(get(key, "key_spec_index").map(show).as_deref(), Some("0"), "{name}");
         }
-        for (name, ..) in COMMANDS {
+        for (name, ..) in COMMANDS.iter().chain(LIMITS) {
             assert!(all.iter().any(|(documented, _)| documented == name), "there is no {name}");
         }
     }
@@ -191,7 +206,7 @@ on_every_server! {
 
     fn flags_arity_and_keys_are_true(server: Server) {
         let mut con = server.connect();
-        for &(name, arity, flags, keys) in COMMANDS {
+        for &(name, arity, flags, keys) in COMMANDS.iter().chain(LIMITS) {
             let info = cmd(&mut con, &format!("COMMAND INFO {name}")).expect("COMMAND INFO");
             let info = items(&items(&info)[0]);
             assert_eq!(show(&info[1]), arity.to_string(), "arity of {name}");
@@ -207,6 +222,7 @@ on_every_server! {
                 categories.sort();
                 let mut expected = vec![access, speed, "@sortedset"];
                 expected.extend(flags.contains("blocking").then_some("@blocking"));
+                expected.extend(name.starts_with("rate.").then_some("@string"));
                 expected.sort_unstable();
                 assert_eq!(categories, expected, "categories of {name}");
             }
@@ -233,6 +249,9 @@ on_every_server! {
             COMMAND GETKEYS RANK.SETDATA a b c d => ["a"]
             COMMAND GETKEYS RANK.PUTDATA a b {} => ["a"]
             COMMAND GETKEYS RANK.GETDATA a b => ["a"]
+            COMMAND GETKEYS RATE.CHECK a 1/1m 2/1h => ["a"]
+            COMMAND GETKEYS RATE.ALL 3 a b a 1/1m 2/1h 3/1d => ["a", "b", "a"]
+            COMMAND GETKEYS RATE.RELEASE a 5 6 => ["a"]
         "#);
     }
 

@@ -4,6 +4,7 @@ use crate::script::script;
 use crate::support::*;
 
 const ALGORITHMS: [&str; 4] = ["SLIDING", "FIXED", "COUNTER", "GCRA"];
+const STRINGS: [&str; 3] = ["FIXED", "COUNTER", "GCRA"];
 
 /// A time of the caller's, in ms, at which every window of a whole number of minutes begins.
 const T: u64 = 1_800_000_000_000;
@@ -127,13 +128,13 @@ on_every_server! {
         }
         expect(&mut con, "OBJECT ENCODING k", r#""skiplist""#);
         expect(&mut con, &format!("RATE.CHECK k 1000 1s COST 500 NOW {}", T + 999), "[1, 1000, 0, 500, 1000, 1]");
-        // One that drops a few, one that drops many, one that drops all the others.
+        // What is stale goes once it is an eighth of the log, and at the latest when all of it is.
         expect(&mut con, &format!("RATE.CHECK k 1000 1s NOW {}", T + 1_001), "[0, 1000, 1, 0, 1000, 1]");
-        expect(&mut con, "ZCARD k", "999");
+        expect(&mut con, "ZCARD k", "1001");
         expect(&mut con, &format!("RATE.CHECK k 1000 1s NOW {}", T + 1_500), "[0, 1000, 499, 0, 1000, 1]");
         expect(&mut con, "ZCARD k", "501");
         expect(&mut con, &format!("RATE.CHECK k 1000 1s NOW {}", T + 9_000), "[0, 1000, 999, 0, 1000, 1]");
-        expect(&mut con, "ZRANGE k 0 -1 WITHSCORES", r#"["00000000000000001002+1", "1800000009000000"]"#);
+        expect(&mut con, "ZRANGE k 0 -1 WITHSCORES", r#"["00000000000000001002+1+1000", "1800000009000000"]"#);
     }
 
     fn reset_forgets_a_limiter(server: Server) {
@@ -151,16 +152,153 @@ on_every_server! {
         }
     }
 
-    fn another_algorithm_of_the_same_type_starts_anew(server: Server) {
+    fn algorithms_are_side_by_side_in_one_string(server: Server) {
         let mut con = server.connect();
         expect(&mut con, &format!("RATE.CHECK k 5/1h 9/2h FIXED COST 5 NOW {T}"), "[0, 5, 0, 0, 3600000, 1]");
-        expect(&mut con, "PEXPIREAT k 9000000000000", "1");
         expect(&mut con, &format!("RATE.CHECK k 5/1h GCRA COST 6 NOW {T}"), "[1, 5, 5, -1, 0, 1]");
-        expect(&mut con, &format!("RATE.PEEK k 5/1h FIXED NOW {T}"), "[1, 5, 0, 3600000, 3600000, 1]");
         expect(&mut con, &format!("RATE.CHECK k 5/1h GCRA NOW {T}"), "[0, 5, 4, 0, 720000, 1]");
-        expect(&mut con, "HLEN k", "2");
-        expect(&mut con, "HGET k rate", r#""v1 gcra""#);
-        expect(&mut con, "PEXPIRETIME k", &(T + 720_000).to_string());
+        expect(&mut con, &format!("RATE.PEEK k 5/1h FIXED NOW {T}"), "[1, 5, 0, 3600000, 3600000, 1]");
+        expect(&mut con, "TYPE k", "+string");
+        expect(&mut con, "GET k", r#""rate 1 fixed1h mywpiww0 5 fixed2h mywpiww0 5 gcra1h mywpiww0 1njchs0""#);
+        expect(&mut con, "PEXPIRETIME k", &(T + 7_200_000).to_string());
+        // Two versions of a rule in turn, at one moment: each lets through what it would alone.
+        let mut passed = 0;
+        for call in 0..200 {
+            let algorithm = ["FIXED", "GCRA"][call % 2];
+            passed += i32::from(reply(&mut con, &format!("RATE.CHECK turn 5/1m {algorithm} NOW {T}")).starts_with("[0, "));
+        }
+        assert_eq!(passed, 10);
+    }
+
+    fn each_rule_has_its_burst(server: Server) {
+        let mut con = server.connect();
+        expect(&mut con, &format!("RATE.CHECK k 10/1s/20 1000/1h GCRA COST 20 EACH NOW {T}"),
+               "[[0, 20, 0, 0, 2000, 1], [0, 1000, 980, 0, 72000, 2]]");
+        expect(&mut con, &format!("RATE.CHECK k 10/1s/20 1000/1h GCRA NOW {T}"), "[1, 20, 0, 100, 2000, 1]");
+    }
+
+    fn a_calendar_has_windows_of_its_own(server: Server) {
+        // T is 2027-01-15T08:00:00Z, a Friday.
+        at_times(&mut server.connect(), &[
+            (0, "RATE.CHECK k 2/day 9/month CALENDAR", "[0, 2, 1, 0, 57600000, 1]"),
+            (57_599_999, "RATE.CHECK k 2/day 9/month CALENDAR", "[0, 2, 0, 0, 1, 1]"),
+            (57_599_999, "RATE.CHECK k 2/day 9/month CALENDAR", "[1, 2, 0, 1, 1, 1]"),
+            (57_600_000, "RATE.CHECK k 2/day 9/month CALENDAR", "[0, 2, 1, 0, 86400000, 1]"),
+            (57_600_000, "RATE.PEEK k 9/month CALENDAR", "[0, 9, 6, 0, 1382400000, 1]"),
+            (0, "RATE.CHECK z 2 DAY CALENDAR OFFSET +16:00", "[0, 2, 1, 0, 86400000, 1]"),
+            (0, "RATE.CHECK z 2 week CALENDAR", "[0, 2, 1, 0, 230400000, 1]"),
+            (0, "RATE.CHECK z 2 year CALENDAR OFFSET -08:00", "[0, 2, 1, 0, 30326400000, 1]"),
+            (0, "RATE.CHECK z 2 hour CALENDAR OFFSET +05:45", "[0, 2, 1, 0, 900000, 1]"),
+        ]);
+    }
+
+    fn what_is_given_back_can_be_taken_again(server: Server) {
+        let mut con = server.connect();
+        for algorithm in ALGORITHMS {
+            let call = |command: &str, cost: u64| format!("RATE.{command} {algorithm} 5/1h 50/1d {algorithm} COST {cost} NOW {T}");
+            expect(&mut con, &call("REFUND", 3), "[0, 5, 5, 0, 0, 1]");
+            expect(&mut con, &format!("EXISTS {algorithm}"), "0");
+            assert!(reply(&mut con, &call("CHECK", 5)).starts_with("[0, 5, 0, 0, "));
+            assert!(reply(&mut con, &call("CHECK", 1)).starts_with("[1, 5, 0, "));
+            let answer = reply(&mut con, &call("REFUND", 2));
+            assert!(answer.starts_with("[0, 5, 2, 0, "), "{algorithm}: {answer}");
+            assert!(reply(&mut con, &call("CHECK", 2)).starts_with("[0, 5, 0, 0, "));
+            expect(&mut con, &call("REFUND", 99), "[0, 5, 5, 0, 0, 1]");
+            expect(&mut con, &call("PEEK", 5), "[0, 5, 5, 0, 0, 1]");
+        }
+        for algorithm in STRINGS {
+            expect(&mut con, &format!("EXISTS {algorithm}"), "0");
+        }
+        expect(&mut con, "ZRANGE SLIDING 0 -1", r#"["00000000000000000000+0+86400000"]"#);
+    }
+
+    fn a_refund_of_many_calls(server: Server) {
+        let mut con = server.connect();
+        for call in 0..500 {
+            assert!(reply(&mut con, &format!("RATE.CHECK k 1000 1h NOW {}", T + call / 7)).starts_with("[0, "));
+        }
+        let answer = reply(&mut con, &format!("RATE.REFUND k 1000 1h COST 321 NOW {}", T + 90));
+        assert!(answer.starts_with("[0, 1000, 821, 0, "), "{answer}");
+        expect(&mut con, "ZCARD k", "179");
+        assert_ne!(reply(&mut con, "PTTL k"), "-1");
+    }
+
+    fn force_counts_what_it_denies(server: Server) {
+        at_times(&mut server.connect(), &[
+            (0, "RATE.CHECK s 5/1m FORCE COST 4", "[0, 5, 1, 0, 60000, 1]"),
+            (1_000, "RATE.CHECK s 5/1m FORCE COST 4", "[1, 5, 0, 60000, 60000, 1]"),
+            (60_000, "RATE.PEEK s 5/1m", "[0, 5, 1, 0, 1000, 1]"),
+            (0, "RATE.CHECK f 5/1m FIXED FORCE COST 9", "[1, 5, 0, -1, 60000, 1]"),
+            (0, "RATE.REFUND f 5/1m FIXED COST 5", "[0, 5, 1, 0, 60000, 1]"),
+            // No deeper than twice the bucket.
+            (0, "RATE.CHECK g 60/1m/10 GCRA FORCE COST 1000", "[1, 10, 0, -1, 20000, 1]"),
+            (10_000, "RATE.PEEK g 60/1m/10 GCRA", "[1, 10, 0, 1000, 10000, 1]"),
+            (0, "RATE.CHECK c 5/1m COUNTER FORCE COST 10", "[1, 5, 0, -1, 120000, 1]"),
+            (0, "RATE.PEEK c 5/1m COUNTER", "[1, 5, 0, 96000, 120000, 1]"),
+        ]);
+    }
+
+    fn a_penalty_closes_a_limiter(server: Server) {
+        for algorithm in STRINGS {
+            let mut con = server.connect();
+            let mut call = |ms: u64, words: &str| reply(&mut con, &format!("RATE.{words} NOW {}", T + ms));
+            assert!(call(0, &format!("CHECK {algorithm} 1/1s {algorithm} PENALTY 1m")).starts_with("[0, 1, 0, "));
+            assert_eq!(call(0, &format!("CHECK {algorithm} 1/1s {algorithm} PENALTY 1m")), "[1, 1, 0, 60000, 60000, 0]");
+            // Whatever rules later calls bring; and it is not prolonged.
+            assert_eq!(call(10_000, &format!("CHECK {algorithm} 99/1h FIXED PENALTY 1h")), "[1, 99, 0, 50000, 50000, 0]");
+            assert_eq!(call(10_000, &format!("PEEK {algorithm} 99/1h GCRA")), "[1, 99, 0, 50000, 50000, 0]");
+            assert_eq!(call(10_000, &format!("CHECK {algorithm} 99/1h GCRA COST 0")), "[0, 99, 0, 0, 50000, 0]");
+            assert_eq!(call(10_000, &format!("CHECK {algorithm} 9/1h GCRA COST 10")), "[1, 9, 0, -1, 50000, 0]");
+            call(10_000, &format!("REFUND {algorithm} 1/1s {algorithm}"));
+            assert_eq!(call(59_999, &format!("PEEK {algorithm} 9/1h GCRA")), "[1, 9, 0, 1, 1, 0]");
+            assert_eq!(call(60_000, &format!("PEEK {algorithm} 9/1h GCRA")), "[0, 9, 9, 0, 0, 1]");
+            expect(&mut con, &format!("PEXPIRETIME {algorithm}"), &(T + 60_000).to_string());
+        }
+    }
+
+    fn several_keys_take_all_or_nothing(server: Server) {
+        let mut con = server.connect();
+        for algorithm in ALGORITHMS {
+            let tag = format!("{{{algorithm}}}");
+            let all = format!("RATE.ALL 3 {tag}user {tag}address {tag}all 2/1h 3/1h 100/1h {algorithm} NOW {T}");
+            let each = |reply: &str| reply.split("], [").map(|six| six.trim_matches(['[', ']']).split(", ").nth(2).unwrap().to_string()).collect::<Vec<_>>();
+            assert!(reply(&mut con, &all).starts_with("[0, 2, 1, 0, "));
+            expect(&mut con, &format!("RATE.RESET {tag}user"), "1");
+            assert!(reply(&mut con, &all).starts_with("[0, 3, 1, 0, ") || reply(&mut con, &all).starts_with("[0, "));
+            let standing = reply(&mut con, &format!("{all} COST 0 EACH"));
+            let denied = reply(&mut con, &format!("{all} COST 3 EACH"));
+            assert_eq!(each(&standing), each(&denied), "{algorithm}: nothing was taken");
+            let denied = reply(&mut con, &format!("{all} COST 101"));
+            assert!(denied.starts_with("[1, 2, ") && denied.contains(", -1, "), "{denied}");
+        }
+        // Rules for the same key are several rules of that key.
+        expect(&mut con, &format!("RATE.ALL 3 a b a 2/1m 9/1m 5/1h FIXED EACH NOW {T}"),
+               "[[0, 2, 1, 0, 60000, 1], [0, 9, 8, 0, 60000, 2], [0, 5, 4, 0, 3600000, 3]]");
+        expect(&mut con, &format!("RATE.ALL 2 a b 9/1m 1/1m FIXED NOW {T}"), "[1, 1, 0, 60000, 60000, 2]");
+        for (args, error) in [
+            ("0 a 1/1m", "ERR numkeys takes 1 to 100, got 0"),
+            ("x a 1/1m", "ERR numkeys takes 1 to 100, got x"),
+            ("9 a 1/1m", "ERR numkeys says 9 keys, got 3"),
+            ("2 a b 1/1m", "ERR RATE.ALL takes a rule for each key, got 2 keys and 1 rules"),
+            ("1 a 1/1m 2/2m", "ERR RATE.ALL takes a rule for each key, got 1 keys and 2 rules"),
+            ("2 a a 1/1m 2/1m", "ERR rules take different windows, got 60000ms twice"),
+            ("2 a b", "ERR rule takes a limit and a window, got none"),
+        ] {
+            expect(&mut con, &format!("RATE.ALL {args} FIXED"), error);
+        }
+        expect(&mut con, "ZADD board 5 ann", "1");
+        expect(&mut con, "RATE.ALL 2 new board 1/1m 1/1m", "ERR key holds a sorted set that is not a limiter");
+        expect(&mut con, "EXISTS new", "0");
+        expect(&mut con, "COMMAND GETKEYS RATE.ALL 2 x y 1/1m 1/1m", r#"["x", "y"]"#);
+    }
+
+    fn answers_as_json(server: Server) {
+        at_times(&mut server.connect(), &[
+            (0, "RATE.CHECK j 5/1m FIXED JSON",
+             r#""{\"limited\":false,\"rule\":1,\"limit\":5,\"remaining\":4,\"retry_after_ms\":0,\"reset_after_ms\":60000}""#),
+            (0, "RATE.CHECK j 5/1m FIXED JSON EACH COST 5",
+             r#""{\"limited\":true,\"rule\":1,\"limit\":5,\"remaining\":4,\"retry_after_ms\":60000,\"reset_after_ms\":60000,\"rules\":[{\"limited\":true,\"rule\":1,\"limit\":5,\"remaining\":4,\"retry_after_ms\":60000,\"reset_after_ms\":60000}]}""#),
+        ]);
     }
 
     fn a_cost_of_nothing_always_passes_and_writes_nothing(server: Server) {
@@ -178,7 +316,7 @@ on_every_server! {
         let mut con = server.connect();
         let window = "ERR window takes 1ms to 366d, a whole number with ms, s, m, h, d or none for seconds, got ";
         let limit = "ERR limit takes 1 to 1000000000, got ";
-        let cost = "ERR COST takes 0 to 9223372036854775807, got ";
+        let cost = "ERR COST takes 0 to 1000000000, got ";
         for (args, error) in [
             ("0 60", format!("{limit}0")),
             ("-1 60", format!("{limit}-1")),
@@ -192,27 +330,36 @@ on_every_server! {
             ("10 99999999999999999999", format!("{window}99999999999999999999")),
             ("10/1w", format!("{window}1w")),
             ("10 1.5s", format!("{window}1.5s")),
-            ("60", "ERR limit 60 has no window".into()),
-            ("60/", "ERR limit 60 has no window".into()),
-            ("60 GCRA", "ERR limit 60 has no window".into()),
+            ("60", "ERR limit 60 has no window: write 60/1m, or 60 60".into()),
+            ("60/", "ERR limit 60 has no window: write 60/1m, or 60 60".into()),
+            ("60 GCRA", "ERR limit 60 has no window: write 60/1m, or 60 60".into()),
             ("GCRA", "ERR rule takes a limit and a window, got none".into()),
             ("10/1m 20/60s", "ERR rules take different windows, got 60000ms twice".into()),
-            ("10/1m BURST 5", "ERR BURST goes with GCRA alone".into()),
-            ("10/1m FIXED BURST 5", "ERR BURST goes with GCRA alone".into()),
+            ("10/1m BURST 5", "ERR BURST is only valid with GCRA".into()),
+            ("10/1m FIXED BURST 5", "ERR BURST is only valid with GCRA".into()),
             ("10/1m GCRA BURST 0", "ERR BURST takes 1 to 1000000000, got 0".into()),
             ("10/1m COST -1", format!("{cost}-1")),
-            ("10/1m COST 9223372036854775808", format!("{cost}9223372036854775808")),
+            ("10/1m COST 1000000001", format!("{cost}1000000001")),
+            ("10/1s 20/1m GCRA BURST 5", "ERR BURST takes a single rule: with several, write limit/window/burst".into()),
+            ("10/day", "ERR the window 'day' is only valid with CALENDAR".into()),
+            ("10/1d CALENDAR", "ERR CALENDAR takes the windows hour, day, week, month and year".into()),
+            ("10/day CALENDAR OFFSET 2h", "ERR OFFSET takes +hh:mm or -hh:mm, got 2h".into()),
+            ("10/1d FIXED OFFSET +02:00", "ERR OFFSET is only valid with CALENDAR".into()),
             ("10/1m COST", "ERR COST needs a value".into()),
             ("10/1m NOW -1", "ERR NOW takes 0 to 9007199254740, got -1".into()),
             ("10/1m NOW 9007199254741", "ERR NOW takes 0 to 9007199254740, got 9007199254741".into()),
             ("10/1m COST 1 COST 1", "ERR COST is given twice".into()),
             ("10/1m GCRA FIXED", "ERR algorithm is given twice".into()),
-            ("10/1m WHEN 5", "ERR option takes SLIDING, FIXED, COUNTER, GCRA, BURST, COST or NOW, got WHEN".into()),
-        ] {
+            ] {
             for command in ["CHECK", "PEEK"] {
                 expect(&mut con, &format!("RATE.{command} k {args}"), &error);
             }
         }
+        let options = "ERR option takes SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST";
+        expect(&mut con, "RATE.CHECK k 10/1m WHEN 5", &format!("{options}, FORCE, PENALTY, NOW, EACH or JSON, got WHEN"));
+        expect(&mut con, "RATE.PEEK k 10/1m FORCE", &format!("{options}, NOW, EACH or JSON, got FORCE"));
+        expect(&mut con, "RATE.REFUND k 10/1m FIXED PENALTY 5", &format!("{options}, NOW, EACH or JSON, got PENALTY"));
+        expect(&mut con, "RATE.CHECK k 10/1m PENALTY 5", "ERR PENALTY is not valid with SLIDING: name another algorithm");
         for (line, name) in [("RATE.CHECK k", "rate.check"), ("RATE.PEEK", "rate.peek"), ("RATE.RESET a b", "rate.reset")] {
             expect(&mut con, line, &format!("ERR wrong number of arguments for '{name}' command"));
         }
@@ -237,10 +384,10 @@ on_every_server! {
     fn sums_stop_short_of_an_overflow(server: Server) {
         let mut con = server.connect();
         for algorithm in ALGORITHMS {
-            let call = format!("RATE.CHECK k 100000 366d {algorithm} COST 9223372036854775807 NOW 9007199254740");
+            let call = format!("RATE.CHECK k 100000 366d {algorithm} COST 1000000000 NOW 9007199254740");
             expect(&mut con, &call, "[1, 100000, 100000, -1, 0, 1]");
         }
-        expect(&mut con, "ZADD k 5 18446744073709551610+3", "1");
+        expect(&mut con, "ZADD k 5 18446744073709551610+3+1000", "1");
         expect(&mut con, "RATE.CHECK k 9 1s NOW 0 COST 3", "ERR COST 3 would overflow the limiter");
         expect(&mut con, "ZCARD k", "1");
         expect(&mut con, "TTL k", "-1");

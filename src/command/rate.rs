@@ -1,25 +1,50 @@
-//! `RATE.CHECK`, `RATE.PEEK` and `RATE.RESET`.
+//! `RATE.CHECK`, `RATE.PEEK`, `RATE.ALL`, `RATE.REFUND` and `RATE.RESET`.
 
-use super::args::{key, nothing_more};
+use smallvec::{smallvec, SmallVec};
+
+use super::args::{key, nothing_more, required};
 use crate::command;
 use crate::config;
-use crate::docs::Doc;
-use crate::error::Result;
-use crate::rate::{check_hash, check_log, Algorithm, Clock, Mode, Request};
-use crate::server::{Access, Arg, Call, Limiter};
+use crate::docs::{Doc, KeySpec, KeyUse};
+use crate::error::{Error, Result};
+use crate::rate::{self, Action, Algorithm, Answer, Clock, Part, Request};
+use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
 
-const SYNTAX: &str = "key rule:{pair:{limit window}|compact:rule} ... algorithm:[SLIDING|FIXED|COUNTER|GCRA] \
-    [BURST burst:n] [COST cost:n] [NOW now:ms]";
-const COST: &str = "O(R*log(N)) for R rules and N calls in a SLIDING log; O(R) with FIXED, COUNTER and GCRA.";
+/// What every call on limiters takes behind its keys.
+macro_rules! rules {
+    ($keys:literal, $more:literal) => {
+        concat!(
+            $keys,
+            " rule:{pair:{limit window}|compact:rule} ... algorithm:[SLIDING|FIXED|COUNTER|GCRA|CALENDAR] ",
+            "[BURST burst:n] [OFFSET zone] [COST cost:n]",
+            $more,
+            " [NOW now:ms] [EACH] [JSON]"
+        )
+    };
+}
+
+const COST: &str = "O(R*log(N)) for R rules and N calls in a SLIDING log; O(R) with the other algorithms.";
 
 command! { CHECK = check;
-    Doc::write("rate.check", SYNTAX, "Takes units from a rate limiter, or says how long to wait for them.", COST)
-    .fast()
+    Doc::write("rate.check", rules!("key", " [FORCE] [PENALTY duration]"),
+    "Takes units from a rate limiter, or says how long to wait for them.", COST).fast()
 }
 
 command! { PEEK = peek;
-    Doc::read("rate.peek", SYNTAX, "Says what RATE.CHECK would say, and takes nothing.", COST).fast()
+    Doc::read("rate.peek", rules!("key", ""), "Says what RATE.CHECK would say, and takes nothing.", COST).fast()
+}
+
+command! { ALL = all;
+    Doc::write("rate.all", rules!("numkeys key ...", " [FORCE] [PENALTY duration]"),
+    "Takes units from several rate limiters, or from none of them.", COST)
+    .fast().since("0.2.0").tells_keys().keys(&[KeySpec::numbered(1, KeyUse::Update)])
+}
+
+command! { REFUND = refund;
+    Doc::write("rate.refund", rules!("key", ""), "Gives units back to a rate limiter.",
+    "O(R*log(N)+M) for R rules, N calls in a SLIDING log and M calls that are given back; O(R) with the other algorithms.")
+    .since("0.2.0")
 }
 
 command! { RESET = reset;
@@ -28,43 +53,100 @@ command! { RESET = reset;
 }
 
 fn check<'c>(call: &'c Call<'c>) -> Result<()> {
-    judge(call, Mode::Check, Access::Write)
+    on_one_key(call, Action::Check, Access::Write)
 }
 
 fn peek<'c>(call: &'c Call<'c>) -> Result<()> {
-    judge(call, Mode::Peek, Access::Read)
+    on_one_key(call, Action::Peek, Access::Read)
 }
 
-fn judge<'c>(call: &'c Call<'c>, mode: Mode, access: Access) -> Result<()> {
+fn refund<'c>(call: &'c Call<'c>) -> Result<()> {
+    on_one_key(call, Action::Refund, Access::Write)
+}
+
+fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let request = Request::parse(args.map(Arg::bytes), config::rate_max_log())?;
-    let clock = Clock::new(call.ctx.now_micros(), request.now);
-    let mut limiter = Limiter::open(call, key, access);
-    let verdict = if request.algorithm == Algorithm::Sliding {
-        let (verdict, append) = check_log(&request, mode, clock, limiter.log()?.as_mut())?;
-        if let Some(append) = append {
-            limiter.append(&append);
-        }
-        verdict
-    } else {
-        let (verdict, write) = check_hash(&request, mode, clock, limiter.hash()?.as_mut())?;
-        if let Some(write) = write {
-            limiter.write(&write);
-        }
-        verdict
-    };
-    if mode == Mode::Check {
-        let verdicts = match request.algorithm {
-            Algorithm::Sliding => &stats::SLIDING,
-            Algorithm::Fixed => &stats::FIXED,
-            Algorithm::Counter => &stats::COUNTER,
-            Algorithm::Gcra => &stats::GCRA,
-        };
-        verdicts.add(verdict.limited);
+    let request = parse(args, action)?;
+    Request::check_windows(request.rules.iter())?;
+    let part = Part::whole(Limiter::open(call, key, access), &request);
+    run(call, &request, &mut [part])
+}
+
+fn all<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let named = rate::parse_key_count(required(&mut args)?.bytes());
+    if call.asks_for_keys() {
+        let keys = named.ok().and_then(|named| usize::try_from(named).ok()).unwrap_or(0).min(args.len());
+        (2..).take(keys).for_each(|position| call.tell_key(position));
+        return Ok(());
     }
-    call.reply().integers(&verdict.reply());
+    let named = named?;
+    let keys = args.take_first(usize::try_from(named).unwrap_or(usize::MAX));
+    if keys.len() as u64 != named {
+        return Err(Error::KeyCount { named, got: keys.len() });
+    }
+    let request = parse(args, Action::Check)?;
+    if request.rules.len() as u64 != named {
+        return Err(Error::RuleCount { keys: named, rules: request.rules.len() });
+    }
+    // Rules for the same key are several rules of that key.
+    let mut places: SmallVec<[(Arg, SmallVec<[usize; 2]>); 4]> = SmallVec::new();
+    for (number, key) in keys.enumerate() {
+        match places.iter_mut().find(|(known, _)| known.bytes() == key.bytes()) {
+            Some((_, numbers)) => numbers.push(number),
+            None => places.push((key, smallvec![number])),
+        }
+    }
+    let part = |(key, numbers): &(Arg<'c>, SmallVec<[usize; 2]>)| {
+        Part::some(Limiter::open(call, key.text(), Access::Write), &request, numbers)
+    };
+    let mut parts: SmallVec<[Part<Limiter>; 4]> = places.iter().map(part).collect::<Result<_>>()?;
+    run(call, &request, &mut parts)
+}
+
+fn parse(args: Args, action: Action) -> Result<Request> {
+    Request::parse(args.map(Arg::bytes), action, config::rate_max_log())
+}
+
+fn run<'c>(call: &'c Call<'c>, request: &Request, parts: &mut [Part<Limiter<'c>>]) -> Result<()> {
+    let clock = Clock::new(call.ctx.now_micros(), request.now);
+    let answer = rate::run(request, clock, parts)?;
+    let verdict = answer.verdict()?;
+    if request.action == Action::Check {
+        verdicts(request.algorithm).add(verdict.limited);
+    }
+    let reply = call.reply();
+    if request.json {
+        reply.bulk(json(&answer, request.each)?.as_bytes());
+    } else if request.each {
+        let each = answer.each();
+        reply.array(each.len() as u64);
+        each.for_each(|verdict| reply.integers(&verdict.reply()));
+    } else {
+        reply.integers(&verdict.reply());
+    }
     Ok(())
+}
+
+fn json(answer: &Answer, each: bool) -> Result<String> {
+    let mut text = answer.verdict()?.json();
+    if each {
+        let rules: Vec<String> = answer.each().map(|verdict| verdict.json() + "}").collect();
+        text = text + ",\"rules\":[" + &rules.join(",") + "]";
+    }
+    Ok(text + "}")
+}
+
+/// The counters of an algorithm.
+pub(super) fn verdicts(algorithm: Algorithm) -> &'static stats::Verdicts {
+    match algorithm {
+        Algorithm::Sliding => &stats::SLIDING,
+        Algorithm::Fixed => &stats::FIXED,
+        Algorithm::Counter => &stats::COUNTER,
+        Algorithm::Gcra => &stats::GCRA,
+        Algorithm::Calendar => &stats::CALENDAR,
+    }
 }
 
 fn reset<'c>(call: &'c Call<'c>) -> Result<()> {

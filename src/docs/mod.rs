@@ -63,12 +63,19 @@ pub enum KeyAt {
     Index(i32),
     /// After this word, which is at this index or later.
     Keyword(&'static str, i32),
+    /// So many as the number at this index says, behind it.
+    Numbered(i32),
 }
 
 impl KeySpec {
     /// The key at an index.
     pub const fn at(index: i32, usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Index(index), usage }
+    }
+
+    /// As many keys as the number at an index says, behind it.
+    pub const fn numbered(index: i32, usage: KeyUse) -> KeySpec {
+        KeySpec { at: KeyAt::Numbered(index), usage }
     }
 
     /// The key after a word, which is at this index or later.
@@ -154,7 +161,7 @@ impl Doc {
         Doc { keys, ..self }
     }
 
-    /// Some keys follow words; the handler reports where they are.
+    /// Some keys follow words or a number; the handler reports where they are.
     pub const fn tells_keys(self) -> Doc {
         Doc { tells_keys: true, ..self }
     }
@@ -175,10 +182,14 @@ impl Doc {
     /// Categories for ACLs, where the server lets modules set them.
     pub fn categories(&self) -> String {
         let effect = if self.effect == Effect::Reads { "read" } else { "write" };
-        let types = if self.name.starts_with("rate.") { "sortedset hash" } else { "sortedset" };
+        let types = if self.is_of_limits() { "sortedset string" } else { "sortedset" };
         let speed = if self.is_fast { "fast" } else { "slow" };
         let blocking = if self.may_block { " blocking" } else { "" };
         format!("{effect} {types} {speed}{blocking}")
+    }
+
+    fn is_of_limits(&self) -> bool {
+        self.name.starts_with("rate.") || self.name.starts_with("cl.")
     }
 
     /// The arguments as a tree.

@@ -168,7 +168,9 @@ fn leaf(word: &str) -> Arg {
         "score" | "delta" | "percentile" => ArgType::Double,
         "ms" => ArgType::UnixTime,
         "n" | "i" | "lo" | "hi" | "offset" | "count" | "start" | "stop" | "page" | "size" | "distance"
-        | "nummembers" | "cursor" | "limit" | "index" | "token" => ArgType::Integer,
+        | "nummembers" | "cursor" | "limit" | "index" | "token" | "numkeys" | "max_burst" | "period" | "quantity" => {
+            ArgType::Integer
+        }
         _ => ArgType::String,
     };
     let token = is_token.then(|| word.to_owned());

@@ -5,8 +5,8 @@ use super::input::Input;
 use crate::board::tests::{marker_bytes, Model, Schema, MARKER_START};
 use crate::board::{Alteration, Board, FieldBound, Kind, Only, Scores, Update, Value, Write};
 use crate::error::Result;
-use crate::rate::memory::{Limiter, MemoryHash, MemoryLog};
-use crate::rate::{Clock, Mode, Request};
+use crate::rate::memory::{Limiter, MemoryLog};
+use crate::rate::{Action, Clock, Request};
 
 const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
 
@@ -157,12 +157,12 @@ fn repair(model: Model) {
 }
 
 fn limiter(input: &mut Input) {
-    let windows = ["1000ms", "60000ms", "31622400000ms", "1ms"];
+    let windows = ["1s", "1m", "366d", "1ms"];
     let requests = [
         "5 1s",
         "5 1s 9 1m",
         "100000 366d 1 1ms",
-        "5 1s COST 9223372036854775807",
+        "5 1s COST 1000000000",
         "9 1s COST 3",
         "1000000000 1s 1 366d FIXED COST 1000000000",
         "3 1ms FIXED",
@@ -170,56 +170,73 @@ fn limiter(input: &mut Input) {
         "1000000000 1s 1 366d COUNTER COST 1000000000",
         "3 1ms COUNTER",
         "5 1s 9 1m COUNTER",
-        "1000000000 1s 1 366d GCRA COST 9223372036854775807",
+        "1000000000 1s 1 366d GCRA COST 1000000000 FORCE",
         "3 1ms GCRA",
-        "5 1s 9 1m GCRA BURST 1000000000",
+        "5/1s/1000000000 9 1m GCRA",
+        "5/day 9/year CALENDAR",
+        "5/week CALENDAR OFFSET +01:00 PENALTY 366d",
+        "3 1s FIXED COST 5 PENALTY 1ms FORCE",
+        "9 1m COST 1000000000 FORCE",
     ];
-    let mut hash = MemoryHash::new();
-    for _ in 0..input.below(5) {
-        let name = format!("{}:{}", input.pick(&["fixed", "counter", "gcra"]), input.pick(&windows));
-        let value = match input.below(3) {
-            0 => input.bytes().to_vec(),
-            1 => format!("{} {}", input.word() >> input.below(64), input.word() >> input.below(64)).into_bytes(),
-            _ => format!("{} {} {}", input.word() >> input.below(64), input.byte(), 1 + input.word() % 1_000_000_000)
-                .into_bytes(),
+    let mut text = input.pick(&[&b"rate 1"[..], b"rate 1", b"rate 1", b"rate 2", b""]).to_vec();
+    for _ in 0..input.below(12) {
+        let name = match input.below(3) {
+            0 => input.pick(&["closed", "day", "year-23:59", "week+01:00", "hour"]).to_string(),
+            _ => format!("{}{}", input.pick(&["fixed", "counter", "gcra"]), input.pick(&windows)),
         };
-        hash.insert(name.into_bytes(), value);
+        let number = |input: &mut Input| base36(input.word() >> input.below(64));
+        let numbers: Vec<String> = (0..1 + input.below(3)).map(|_| number(input)).collect();
+        let slot = format!(" {name} {}", numbers.join(" "));
+        text.extend_from_slice(if input.byte() == 7 { input.bytes() } else { slot.as_bytes() });
     }
-    let headers = [&b"v1 fixed"[..], b"v1 counter", b"v1 gcra", b"v2 gcra", b""];
-    hash.insert(b"rate".to_vec(), input.pick(&headers).to_vec());
     let mut log = MemoryLog::default();
     for _ in 0..input.below(8) {
         let micros = (input.word() >> (11 + input.below(53))) as i64;
         let element = match input.below(3) {
             0 => input.bytes().to_vec(),
-            _ => format!("{:020}+{}", input.word() >> input.below(64), 1 + input.word() % 1_000_000_000).into_bytes(),
+            _ => {
+                let (total, cost) = (input.word() >> input.below(64), input.word() % 1_000_000_001);
+                format!("{total:020}+{cost}+{}", 1 + input.word() % 31_622_400_000).into_bytes()
+            }
         };
         log.elements.insert((micros, element));
     }
-    let mut limiter = Limiter { log: Some(log), hash: Some(hash), expire_at_ms: None };
+    let mut limiter = Limiter { log: Some(log), text: Some(text), expire_at_ms: None };
     for _ in 0..1 + input.below(6) {
         let words = input.pick(&requests);
-        let request = Request::parse(words.split(' ').map(str::as_bytes), 100_000).expect("a request");
+        let action = input.pick(&[Action::Check, Action::Peek, Action::Refund]);
+        let only_checks = words.contains("FORCE") || words.contains("PENALTY");
+        let action = if only_checks { Action::Check } else { action };
+        let request = Request::parse(words.split(' ').map(str::as_bytes), action, 100_000).expect("a request");
         let clock = Clock::new((input.word() >> 11) as i64, input.bool().then(|| (input.word() >> 11) as i64));
-        let mode = input.pick(&[Mode::Check, Mode::Peek]);
         let before = limiter.clone();
-        match limiter.run_by(&request, mode, clock) {
-            Ok([limited, limit, remaining, retry, reset, rule]) => {
-                assert!((0..=1).contains(&limited) && (1..=2).contains(&rule) && limit > 0, "{words}");
+        match limiter.run_by(&request, clock).and_then(|answer| answer.verdict()) {
+            Ok(verdict) => {
+                let [limited, limit, remaining, retry, reset, rule] = verdict.reply();
+                assert!((0..=1).contains(&limited) && (0..=2).contains(&rule) && limit > 0, "{words}");
                 assert!(
                     (0..=limit).contains(&remaining) && retry >= -1 && reset >= 0,
                     "{words}: {remaining} {retry} {reset}"
                 );
                 assert_eq!(limited == 1, retry != 0, "{words}");
-                if limited == 1 || mode == Mode::Peek {
-                    assert_eq!((&limiter.hash, limiter.expire_at_ms), (&before.hash, before.expire_at_ms), "{words}");
+                if action == Action::Peek || (limited == 1 && !only_checks) {
+                    assert_eq!((&limiter.text, limiter.expire_at_ms), (&before.text, before.expire_at_ms), "{words}");
                 }
             }
             Err(error) => {
                 check_error(&error);
-                assert_eq!(limiter.hash, before.hash, "{words}: an error that wrote");
+                assert_eq!((&limiter.text, &limiter.log), (&before.text, &before.log), "{words}: an error that wrote");
             }
         }
-        assert!(limiter.log.as_ref().is_none_or(|log| log.reads < 2_000), "{words}: a search without end");
+        assert!(limiter.log.as_ref().is_none_or(|log| log.reads.get() < 2_000), "{words}: a search without end");
     }
+}
+
+fn base36(mut number: u64) -> String {
+    let mut digits = Vec::new();
+    while number > 0 || digits.is_empty() {
+        digits.push(char::from_digit((number % 36) as u32, 36).unwrap_or('0'));
+        number /= 36;
+    }
+    digits.iter().rev().collect()
 }

@@ -2,6 +2,8 @@
 
 /// The latest time a limiter can record: sorted-set scores are doubles, exact up to here.
 pub(super) const MAX_MICROS: i64 = 1 << 53;
+pub(super) const MICROS_OF_MILLI: u64 = 1_000;
+pub(super) const MAX_MILLIS: u64 = MAX_MICROS as u64 / MICROS_OF_MILLI;
 
 /// The caller's clock decides, the server's clock only helps to place the expiry. Without `NOW` they are one.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +13,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// `caller_micros` is [`Request::now`](super::Request).
+    /// `caller_micros` is what `NOW` said, if the call has it.
     pub fn new(server_micros: i64, caller_micros: Option<i64>) -> Clock {
         let server = server_micros.clamp(0, MAX_MICROS);
         let caller = caller_micros.map_or(server, |micros| micros.clamp(0, MAX_MICROS));
@@ -35,6 +37,22 @@ impl Clock {
         let now = u128::from(self.caller.max(self.server).unsigned_abs());
         millis(now.saturating_add(wait))
     }
+
+    /// So many milliseconds after the one that it is on the caller's clock.
+    pub(super) fn after_millis(self, millis: u64) -> u64 {
+        (self.caller.unsigned_abs() / MICROS_OF_MILLI).saturating_add(millis)
+    }
+
+    /// Microseconds until a key goes that expires at this time.
+    pub(super) fn until_expiry(self, at_ms: i64) -> u128 {
+        let at = at_ms.saturating_mul(MICROS_OF_MILLI as i64);
+        u128::try_from(at.saturating_sub(self.caller.max(self.server))).unwrap_or(0)
+    }
+}
+
+/// A time that a string limiter stores, in microseconds.
+pub(super) fn micros_of(millis: u64) -> i64 {
+    i64::try_from(millis.saturating_mul(MICROS_OF_MILLI)).unwrap_or(i64::MAX)
 }
 
 /// A wait cut short by rounding is a call that is denied once more.
@@ -43,7 +61,7 @@ pub(super) fn millis_rounded_up(micros: u128) -> i64 {
 }
 
 /// Rounded down; the most there is for what is more.
-fn millis(micros: u128) -> i64 {
+pub(super) fn millis(micros: u128) -> i64 {
     match i64::try_from(micros) {
         Ok(micros) => micros / 1_000,
         Err(_) => i64::try_from(micros / 1_000).unwrap_or(i64::MAX),

@@ -1,63 +1,40 @@
 //! `COUNTER`: two counts, of the current and the previous window aligned to the epoch; the previous one counts by the part
-//! of it that a sliding window would still see. Stored as `newest previous current`, the newest time a unit was taken
-//! and the counts as of then.
+//! of it that a sliding window would still see. Stored as the millisecond of the newest unit and the counts as of then.
 
-use super::clock::MAX_MICROS;
-use super::hash::{Judged, Window};
-use super::request::Request;
-use super::rule::{Rule, MAX_LIMIT};
-use super::text::{read_numbers, within, Text};
+use super::clock::MICROS_OF_MILLI;
+use super::rule::Rule;
+use super::slot::{State, MAX_UNITS};
+use super::strings::Judged;
 use super::verdict::{wait_for, Standing};
 use crate::error::Result;
 
-/// The state of one window of `COUNTER`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counter {
-    newest: i64,
-    previous: u64,
-    current: u64,
+/// What the rule says at `at`, which is not before the state.
+pub(super) fn judge(state: Option<State>, rule: &Rule, cost: u64, at: i64) -> Result<Judged> {
+    let counts = Counts::at(state, rule.micros(), at);
+    let capacity = rule.limit;
+    let left = capacity.saturating_sub(counts.weight());
+    let current = counts.current.saturating_add(cost).min(MAX_UNITS);
+    Ok(Judged {
+        standing: Standing {
+            capacity,
+            left,
+            wait: wait_for(cost, left, capacity, || Ok(counts.wait(capacity, cost).into()))?,
+            reset: counts.reset().into(),
+            reset_if_taken: Counts { current: 1, ..counts }.reset().into(),
+            closed: false,
+        },
+        taken: Counts { current, ..counts }.state(at),
+        most: capacity.into(),
+    })
 }
 
-impl Window for Counter {
-    const HEADER: &'static str = "v1 counter";
-    const PREFIX: &'static str = "counter:";
-
-    fn parse(value: &[u8], _: Rule) -> Option<Counter> {
-        let [newest, previous, current] = read_numbers(value)?;
-        Some(Counter {
-            newest: within(newest, 0..=MAX_MICROS)?,
-            previous: within(previous, 0..=MAX_LIMIT)?,
-            current: within(current, 1..=MAX_LIMIT)?,
-        })
-    }
-
-    fn push(&self, value: &mut Text) {
-        value.push_spaced(self.newest);
-        value.push_spaced(self.previous);
-        value.push_spaced(self.current);
-    }
-
-    fn newest(&self) -> i64 {
-        self.newest
-    }
-
-    fn judge(state: Option<Counter>, request: &Request, rule: Rule, at: i64) -> Result<Judged<Counter>> {
-        let cost = request.cost;
-        let counts = Counts::at(state, rule.window_micros(), at);
-        let capacity = rule.limit;
-        let left = capacity.saturating_sub(counts.weight());
-        Ok(Judged {
-            standing: Standing {
-                capacity,
-                left,
-                wait: wait_for(cost, left, capacity, || Ok(counts.wait(capacity, cost).into()))?,
-                reset: counts.reset().into(),
-                reset_if_taken: Counts { current: 1, ..counts }.reset().into(),
-            },
-            taken: Counter { newest: at, previous: counts.previous, current: counts.current.saturating_add(cost) },
-            ends_as_before: counts.current > 0,
-        })
-    }
+/// Gives units back to the current window, then to the previous one; `None` if there is nothing to give back.
+pub(super) fn refund(state: State, rule: &Rule, units: u64, at: i64) -> Option<State> {
+    let counts = Counts::at(Some(state), rule.micros(), at);
+    let rest = units.saturating_sub(counts.current);
+    let current = counts.current.saturating_sub(units);
+    let previous = counts.previous.saturating_sub(rest);
+    (counts.current > 0 || counts.previous > 0).then(|| Counts { current, previous, ..counts }.state(at))
 }
 
 /// The two counts as of a moment, and how far that is from the end of its window.
@@ -71,20 +48,25 @@ struct Counts {
 }
 
 impl Counts {
-    fn at(state: Option<Counter>, window: u64, at: i64) -> Counts {
+    fn at(state: Option<State>, window: u64, at: i64) -> Counts {
         let at = at.unsigned_abs();
         // Windows are 1 ms or longer; the bounds keep a division by zero out of reach of any mistake.
         let window = window.max(1);
         let index = at / window;
         let (previous, current) = match state {
             None => (0, 0),
-            Some(state) => match index.saturating_sub(state.newest.unsigned_abs() / window) {
-                0 => (state.previous, state.current),
-                1 => (state.current, 0),
+            Some(state) => match index.saturating_sub(state.micros().unsigned_abs() / window) {
+                0 => (state.previous, state.units()),
+                1 => (state.units(), 0),
                 _ => (0, 0),
             },
         };
         Counts { previous, current, window, to_end: window - at % window }
+    }
+
+    fn state(self, at: i64) -> State {
+        let at_ms = at.max(0).unsigned_abs() / MICROS_OF_MILLI;
+        State { at_ms, amount: self.current.into(), previous: self.previous }
     }
 
     /// Units that count now, rounded up: c + p(W − e)/W.

@@ -1,54 +1,65 @@
-//! `FIXED`: a window [start, start + window) that opens with its first unit. Stored as `start used`.
+//! `FIXED`: a window [start, start + window) that opens with its first unit, in the millisecond of that unit.
+//! `CALENDAR`: the same with the windows of a calendar. Stored as the start of the open window and its units.
 
-use super::clock::MAX_MICROS;
-use super::hash::{Judged, Window};
-use super::request::Request;
-use super::rule::{Rule, MAX_LIMIT};
-use super::text::{read_numbers, within, Text};
+use super::clock::{micros_of, MICROS_OF_MILLI};
+use super::rule::{Rule, Window};
+use super::slot::{State, MAX_UNITS};
+use super::strings::Judged;
 use super::verdict::{wait_for, Standing};
+use crate::calendar::Cycle;
 use crate::error::Result;
 
-/// The state of one window of `FIXED`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fixed {
-    start: i64,
-    used: u64,
+/// What the rule says at `at`, which is not before the state.
+pub(super) fn judge(state: Option<State>, rule: &Rule, cost: u64, at: i64) -> Result<Judged> {
+    let (start, end) = window_at(rule, at);
+    let open = state.filter(|state| is_open(state, rule, start));
+    let (start, end) = match (open, rule.window) {
+        (Some(state), Window::Millis(millis)) => (state.at_ms, state.at_ms.saturating_add(millis)),
+        _ => (start, end),
+    };
+    let used = open.map_or(0, |state| state.units());
+    let closes = u128::try_from(micros_of(end).saturating_sub(at)).unwrap_or(0);
+    let left = rule.limit.saturating_sub(used);
+    let amount = used.saturating_add(cost).min(MAX_UNITS).into();
+    Ok(Judged {
+        standing: Standing {
+            capacity: rule.limit,
+            left,
+            wait: wait_for(cost, left, rule.limit, || Ok(closes))?,
+            reset: if used > 0 { closes } else { 0 },
+            reset_if_taken: closes,
+            closed: false,
+        },
+        taken: State { at_ms: start, amount, previous: 0 },
+        most: rule.limit.into(),
+    })
 }
 
-impl Window for Fixed {
-    const HEADER: &'static str = "v1 fixed";
-    const PREFIX: &'static str = "fixed:";
+/// Gives units back to the open window.
+pub(super) fn refund(state: State, rule: &Rule, units: u64, at: i64) -> Option<State> {
+    let (start, _) = window_at(rule, at);
+    let amount = state.amount.saturating_sub(units.into());
+    is_open(&state, rule, start).then_some(State { amount, ..state })
+}
 
-    fn parse(value: &[u8], _: Rule) -> Option<Fixed> {
-        let [start, used] = read_numbers(value)?;
-        Some(Fixed { start: within(start, 0..=MAX_MICROS)?, used: within(used, 1..=MAX_LIMIT)? })
+/// The window that a unit would open now.
+fn window_at(rule: &Rule, at: i64) -> (u64, u64) {
+    let at_ms = at.max(0).unsigned_abs() / MICROS_OF_MILLI;
+    match rule.window {
+        Window::Millis(millis) => (at_ms, at_ms.saturating_add(millis)),
+        Window::Calendar(unit, offset) => {
+            let at_ms = i64::try_from(at_ms).unwrap_or(i64::MAX);
+            let span = Cycle::Calendar(unit, offset).containing(at_ms);
+            // East of Greenwich the first one starts before the epoch.
+            span.map_or((0, 0), |span| (span.start.max(0).unsigned_abs(), span.end.max(0).unsigned_abs()))
+        }
     }
+}
 
-    fn push(&self, value: &mut Text) {
-        value.push_spaced(self.start);
-        value.push_spaced(self.used);
-    }
-
-    /// Within a window it makes no difference when a unit was taken, so the start is all that is known.
-    fn newest(&self) -> i64 {
-        self.start
-    }
-
-    fn judge(state: Option<Fixed>, request: &Request, rule: Rule, at: i64) -> Result<Judged<Fixed>> {
-        let open = state.filter(|state| at < rule.window_after(state.start));
-        let Fixed { start, used } = open.unwrap_or(Fixed { start: at, used: 0 });
-        let closes = u128::try_from(rule.window_after(start).saturating_sub(at)).unwrap_or(0);
-        let left = rule.limit.saturating_sub(used);
-        Ok(Judged {
-            standing: Standing {
-                capacity: rule.limit,
-                left,
-                wait: wait_for(request.cost, left, rule.limit, || Ok(closes))?,
-                reset: if open.is_some() { closes } else { 0 },
-                reset_if_taken: closes,
-            },
-            taken: Fixed { start, used: used.saturating_add(request.cost) },
-            ends_as_before: open.is_some(),
-        })
+/// Whether the window is that of a unit which would open one at `start`.
+fn is_open(state: &State, rule: &Rule, start: u64) -> bool {
+    match rule.window {
+        Window::Millis(millis) => start < state.at_ms.saturating_add(millis),
+        Window::Calendar(..) => state.at_ms >= start,
     }
 }

@@ -1,13 +1,15 @@
 //! The log of a `SLIDING` limiter: one sorted-set element for each call that passed.
 //!
-//! The score is the time in microseconds. The element is `total+cost`: the units of all calls before this one since the
-//! log began, in 20 digits, and the units of this one; their sum is the next element's total. So elements are unique,
-//! their lexical order within a microsecond is the order of the calls, and the units between two elements are the
-//! difference of their totals, however many elements lie between.
+//! The score is the time in microseconds. The element is `total+cost+window`: the units of all calls before this one
+//! since the log began, in 20 digits, the units of this one, and the longest window that the log has seen, in
+//! milliseconds. Total and cost are the next element's total. So elements are unique, their lexical order within a
+//! microsecond is the order of the calls, and the units between two elements are the difference of their totals, however
+//! many elements lie between.
 
 use super::clock::MAX_MICROS;
+use super::duration::MAX_WINDOW_MS;
 use super::rule::MAX_LIMIT;
-use super::text::{read_numbers, within, Text};
+use super::text::{read_number, Text};
 use crate::error::{Error, Result};
 use crate::number::leading_number;
 
@@ -23,6 +25,15 @@ pub trait Log {
 
     /// The first entry whose time is greater than `micros`, which may be negative.
     fn first_after(&mut self, micros: i64) -> Result<Option<Entry>>;
+
+    /// How many entries there are.
+    fn entries(&mut self) -> u64;
+
+    /// How many of them have a time up to and including this one.
+    fn len_through(&mut self, micros: i64) -> Result<u64>;
+
+    /// Shows the entries from the newest on, until `visit` has seen enough.
+    fn walk_back(&mut self, visit: &mut dyn FnMut(Entry) -> bool) -> Result<()>;
 }
 
 /// A call that passed.
@@ -31,6 +42,7 @@ pub struct Entry {
     pub(super) micros: i64,
     pub(super) total: u64,
     pub(super) cost: u64,
+    pub(super) window_ms: u64,
 }
 
 impl Entry {
@@ -45,15 +57,15 @@ impl Entry {
         if !(0..=MAX_MICROS).contains(&micros) || micros as f64 != score {
             return None;
         }
-        let (total, cost) = leading_number(element)?;
-        if element.len().checked_sub(cost.len()) != Some(TOTAL_DIGITS) {
+        let (total, rest) = leading_number(element)?;
+        if element.len().checked_sub(rest.len()) != Some(TOTAL_DIGITS) {
             return None;
         }
         let total = u64::try_from(total).ok()?;
-        let [cost] = read_numbers(cost.strip_prefix(b"+")?)?;
-        let cost = within(cost, 1..=MAX_LIMIT)?;
+        let (cost, rest) = read_number(rest.strip_prefix(b"+")?, 0..=MAX_LIMIT)?;
+        let (window_ms, rest) = read_number(rest.strip_prefix(b"+")?, 1..=MAX_WINDOW_MS)?;
         total.checked_add(cost)?;
-        Some(Entry { micros, total, cost })
+        rest.is_empty().then_some(Entry { micros, total, cost, window_ms })
     }
 
     /// All units up to and with this entry; [`Entry::decode`] made sure of the sum.
@@ -70,6 +82,8 @@ impl Entry {
         element.push(total);
         element.push(b"+");
         element.push_number(self.cost);
+        element.push(b"+");
+        element.push_number(self.window_ms);
         element
     }
 }

@@ -1,14 +1,14 @@
-//! Limiters in memory, as naive as can be, for tests of what judges by them.
+//! Limiters and leases in memory, as naive as can be, for tests of what judges by them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{check_hash, check_log, Algorithm, Append, Clock, Entry, Fields, HashWrite, Log, Mode, Request};
+use super::*;
 use crate::error::Result;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryLog {
     pub elements: BTreeSet<(i64, Vec<u8>)>,
-    pub reads: usize,
+    pub reads: std::rc::Rc<std::cell::Cell<usize>>,
 }
 
 fn entry((micros, element): &(i64, Vec<u8>)) -> Result<Entry> {
@@ -17,26 +17,35 @@ fn entry((micros, element): &(i64, Vec<u8>)) -> Result<Entry> {
 
 impl Log for MemoryLog {
     fn oldest(&mut self) -> Result<Option<Entry>> {
-        self.reads += 1;
+        self.reads.set(self.reads.get() + 1);
         self.elements.first().map(entry).transpose()
     }
 
     fn newest(&mut self) -> Result<Option<Entry>> {
-        self.reads += 1;
+        self.reads.set(self.reads.get() + 1);
         self.elements.last().map(entry).transpose()
     }
 
     fn first_after(&mut self, micros: i64) -> Result<Option<Entry>> {
-        self.reads += 1;
-        self.elements.range((micros + 1, vec![])..).next().map(entry).transpose()
+        self.reads.set(self.reads.get() + 1);
+        self.elements.range((micros.saturating_add(1), vec![])..).next().map(entry).transpose()
     }
-}
 
-pub type MemoryHash = BTreeMap<Vec<u8>, Vec<u8>>;
+    fn entries(&mut self) -> u64 {
+        self.elements.len() as u64
+    }
 
-impl Fields for MemoryHash {
-    fn read<T>(&mut self, field: &[u8], parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<Option<T>> {
-        self.get(field).map(|value| parse(value)).transpose()
+    fn len_through(&mut self, micros: i64) -> Result<u64> {
+        Ok(self.elements.iter().filter(|(at, _)| *at <= micros).count() as u64)
+    }
+
+    fn walk_back(&mut self, visit: &mut dyn FnMut(Entry) -> bool) -> Result<()> {
+        for element in self.elements.iter().rev() {
+            if !visit(entry(element)?) {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -44,29 +53,17 @@ impl Fields for MemoryHash {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limiter {
     pub log: Option<MemoryLog>,
-    pub hash: Option<MemoryHash>,
+    pub text: Option<Vec<u8>>,
     pub expire_at_ms: Option<i64>,
 }
 
 impl Limiter {
-    /// What the server does with a request.
-    pub fn run_by(&mut self, request: &Request, mode: Mode, clock: Clock) -> Result<[i64; 6]> {
-        if request.algorithm == Algorithm::Sliding {
-            let (verdict, append) = check_log(request, mode, clock, self.log.as_mut())?;
-            if let Some(append) = append {
-                self.append(append);
-            }
-            Ok(verdict.reply())
-        } else {
-            let (verdict, write) = check_hash(request, mode, clock, self.hash.as_mut())?;
-            if let Some(write) = write {
-                self.write(write);
-            }
-            Ok(verdict.reply())
-        }
+    /// What the server does with a request for one key.
+    pub fn run_by(&mut self, request: &Request, clock: Clock) -> Result<Answer> {
+        run(request, clock, &mut [Part::whole(self, request)])
     }
 
-    fn append(&mut self, append: Append) {
+    fn append(&mut self, append: &Append) {
         let log = self.log.get_or_insert_default();
         let before = log.elements.len();
         log.elements.insert((append.micros, append.element.to_vec()));
@@ -76,15 +73,84 @@ impl Limiter {
             assert!(!log.elements.is_empty(), "there was something to drop");
             log.elements = kept;
         }
-        self.expire_at_ms = self.expire_at_ms.max(Some(append.expire_at_ms));
+        if self.expire_at_ms.is_none_or(|at_ms| at_ms < append.matters_until_ms) {
+            self.expire_at_ms = Some(append.expire_at_ms);
+        }
     }
 
-    fn write(&mut self, write: HashWrite) {
-        if write.replace {
-            *self = Limiter::default();
+    fn give_back(&mut self, give_back: &GiveBack) {
+        let elements = &mut self.log.get_or_insert_default().elements;
+        for _ in 0..give_back.remove_newest {
+            elements.pop_last();
         }
-        let fields = write.fields.iter().map(|(name, value)| (name.to_vec(), value.to_vec()));
-        self.hash.get_or_insert_default().extend(fields);
-        self.expire_at_ms = self.expire_at_ms.max(write.expire_at_ms);
+        if let Some((micros, before, after)) = &give_back.shorten {
+            assert!(elements.remove(&(*micros, before.to_vec())), "what is shortened is there");
+            assert!(elements.insert((*micros, after.to_vec())), "an element is never written over");
+        }
+        assert!(!elements.is_empty(), "a refund never empties a log");
+    }
+}
+
+impl Key for &mut Limiter {
+    type Log<'k>
+        = MemoryLog
+    where
+        Self: 'k;
+
+    fn text(&self) -> Result<Option<LineText>> {
+        Ok(self.text.as_deref().map(LineText::from_slice))
+    }
+
+    fn log(&self) -> Result<Option<MemoryLog>> {
+        Ok(self.log.clone())
+    }
+
+    fn expiry(&self) -> Option<i64> {
+        self.expire_at_ms
+    }
+
+    fn write_string(&mut self, write: &StringWrite) {
+        match write {
+            StringWrite::Set { text, expire_at_ms } => {
+                (self.text, self.expire_at_ms) = (Some(text.to_vec()), Some(*expire_at_ms));
+            }
+            StringWrite::Unlink => **self = Limiter::default(),
+        }
+    }
+
+    fn write_log(&mut self, write: &LogWrite) {
+        match write {
+            LogWrite::Append(append) => self.append(append),
+            LogWrite::GiveBack(give_back) => self.give_back(give_back),
+        }
+    }
+}
+
+/// A sorted set of leases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryLeases {
+    pub last: i64,
+    pub ends: BTreeMap<i64, i64>,
+}
+
+impl Leases for MemoryLeases {
+    fn last(&mut self) -> Result<i64> {
+        Ok(self.last)
+    }
+
+    fn held_after(&mut self, micros: i64) -> Result<u64> {
+        Ok(self.ends.values().filter(|end| **end > micros).count() as u64)
+    }
+
+    fn next_end(&mut self, micros: i64) -> Result<Option<i64>> {
+        Ok(self.ends.values().copied().filter(|end| *end > micros).min())
+    }
+
+    fn latest_end(&mut self) -> Result<Option<i64>> {
+        Ok(self.ends.values().copied().max())
+    }
+
+    fn end_of(&mut self, token: i64) -> Result<Option<i64>> {
+        Ok(self.ends.get(&token).copied())
     }
 }

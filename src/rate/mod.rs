@@ -1,17 +1,21 @@
-//! Rate limiters, pure: a request, a clock and the stored state go in; a verdict and what to write come out.
+//! Rate limiters and leases, pure: a request, a clock and the stored state go in; a verdict and what to write come out.
 //!
-//! The server side parses with [`Request::parse`], shows the key through [`Log`] (sorted set) or [`Fields`] (hash), asks
-//! [`check_log`] or [`check_hash`], and applies the write it gets back, if any. A denied call, a peek and a cost of 0 give
-//! no write at all.
+//! The server side parses with [`Request::parse`], shows each key as a [`Key`], and lets [`run`] do the rest: every key is
+//! judged, then written, and the answer is told. A denied call, a peek and a cost of 0 write nothing. Leases are judged by
+//! [`Holders`].
 //!
 //! Times are microseconds since the epoch. All arithmetic is on integers: what a double would round away is what lets a
 //! limiter leak.
 
+mod call;
 mod clock;
 mod counter;
+mod digits;
+mod duration;
 mod fixed;
 mod gcra;
-mod hash;
+mod lease;
+mod line;
 mod log;
 #[cfg(any(test, fuzzing))]
 #[allow(missing_docs)]
@@ -19,15 +23,22 @@ pub mod memory;
 mod request;
 mod rule;
 mod sliding;
+mod slot;
+mod strings;
 mod text;
 mod verdict;
 
 #[cfg(test)]
 mod tests;
 
+pub use call::{run, Answer, Key, Part};
 pub use clock::Clock;
-pub use hash::{check_hash, recognise_hash, Fields, HashWrite};
+pub use duration::parse_duration;
+pub use lease::{last_token, lease_end, token, Grant, Holders, Leases, Renewal, LAST};
+pub use line::{LineText, SHORTEST_TEXT};
 pub use log::{Entry, Log};
-pub use request::{Algorithm, Request};
-pub use sliding::{check_log, recognise_log, Append};
-pub use verdict::Mode;
+pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, Rules};
+pub use rule::{parse_limit, Rule};
+pub use sliding::{recognise_log, Append, GiveBack, LogWrite};
+pub use strings::{recognise_string, StringWrite};
+pub use verdict::Verdict;

@@ -1,21 +1,20 @@
-//! The arguments of `RATE.CHECK` and `RATE.PEEK` after the key.
+//! The arguments of `RATE.CHECK` and its kin, behind the keys.
 
 use std::iter::Peekable;
 use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
-use super::clock::MAX_MICROS;
-use super::rule::{parse_number, Rule, MAX_LIMIT};
+use super::clock::{micros_of, MAX_MILLIS};
+use super::duration::{parse_duration, MAX_WINDOW_MS};
+use super::rule::{parse_number, Rule, Window, MAX_LIMIT};
+use crate::calendar::Offset;
 use crate::error::{set_once, Error, Result, Shown};
-
-const MAX_COST: u64 = i64::MAX as u64;
-const MAX_NOW_MS: u64 = MAX_MICROS as u64 / 1_000;
 
 /// How a limiter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// The one that lives in a sorted set; the others live in a hash.
+    /// The one that lives in a sorted set; the others live in a string.
     Sliding,
     /// Windows that open with their first unit.
     Fixed,
@@ -23,53 +22,145 @@ pub enum Algorithm {
     Counter,
     /// A bucket that refills evenly.
     Gcra,
+    /// Hours, days, weeks, months or years.
+    Calendar,
+}
+
+/// What a call wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// To take units, and to hear what is left afterwards.
+    Check,
+    /// To hear whether it could, and what is left as it stands.
+    Peek,
+    /// To give units back.
+    Refund,
 }
 
 /// At least one, and few calls bring more than two.
-pub(super) type Rules = SmallVec<[Rule; 2]>;
+pub type Rules = SmallVec<[Rule; 2]>;
 
-/// What a call asks of a limiter.
+/// More would make one call slow, and no one has a use for them.
+const MAX_RULES: usize = 100;
+
+/// What a call asks of its limiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    pub(super) rules: Rules,
+    /// In the order of the call.
+    pub rules: Rules,
     /// How to count.
     pub algorithm: Algorithm,
-    pub(super) burst: Option<u64>,
-    pub(super) cost: u64,
+    /// What it wants.
+    pub action: Action,
+    /// How many units.
+    pub cost: u64,
+    /// Counts them although it is denied.
+    pub force: bool,
+    /// For how many milliseconds a denied call closes its limiter.
+    pub penalty_ms: Option<u64>,
     /// The caller's clock in microseconds, if the call brings one.
     pub now: Option<i64>,
+    /// Every rule is answered.
+    pub each: bool,
+    /// The reply is a text.
+    pub json: bool,
+    /// The most entries that a log may have.
+    pub max_log: u64,
 }
 
 impl Request {
-    /// `rule [rule ...] [SLIDING|FIXED|COUNTER|GCRA] [BURST n] [COST n] [NOW ms]`; `max_log` is the largest limit of a
-    /// `SLIDING` rule.
-    pub fn parse<'a>(words: impl IntoIterator<Item = &'a [u8]>, max_log: u64) -> Result<Request> {
+    /// `rule [rule ...] [options]`; `max_log` is the largest limit of a `SLIDING` rule.
+    pub fn parse<'a>(words: impl IntoIterator<Item = &'a [u8]>, action: Action, max_log: u64) -> Result<Request> {
         let mut words = words.into_iter().peekable();
-        let rules = parse_rules(&mut words)?;
-        let (mut algorithm, mut burst, mut cost, mut now_ms) = (None, None, None, None);
-        while let Some(word) = words.next() {
-            let mut number = |option: &'static str, range: RangeInclusive<u64>| {
-                parse_number(option, words.next().ok_or(Error::OptionWithoutValue(option))?, range)
-            };
-            match Keyword::of(word).ok_or_else(|| unknown_option(word))? {
-                Keyword::Algorithm(named) => set_once(&mut algorithm, named, "algorithm")?,
-                Keyword::Burst => set_once(&mut burst, number("BURST", 1..=MAX_LIMIT)?, "BURST")?,
-                Keyword::Cost => set_once(&mut cost, number("COST", 0..=MAX_COST)?, "COST")?,
-                Keyword::Now => set_once(&mut now_ms, number("NOW", 0..=MAX_NOW_MS)?, "NOW")?,
-            }
-        }
-        let algorithm = algorithm.unwrap_or(Algorithm::Sliding);
-        if burst.is_some() && algorithm != Algorithm::Gcra {
-            return Err(Error::BurstWithoutGcra);
-        }
+        let mut rules = parse_rules(&mut words)?;
+        let options = Options::parse(words, action)?;
+        let algorithm = options.algorithm.unwrap_or(Algorithm::Sliding);
+        set_bursts(&mut rules, algorithm, options.burst)?;
+        set_windows(&mut rules, algorithm, options.offset)?;
         if algorithm == Algorithm::Sliding {
+            if options.penalty_ms.is_some() {
+                return Err(Error::PenaltyWithSliding);
+            }
             if let Some(over) = rules.iter().find(|rule| rule.limit > max_log) {
                 return Err(Error::LimitOverLog { limit: over.limit, max_log });
             }
         }
-        let now = now_ms.map(|ms| ms.saturating_mul(1_000).cast_signed());
-        Ok(Request { rules, algorithm, burst, cost: cost.unwrap_or(1), now })
+        Ok(Request {
+            rules,
+            algorithm,
+            action,
+            cost: options.cost.unwrap_or(1),
+            force: options.force.is_some(),
+            penalty_ms: options.penalty_ms,
+            now: options.now_ms.map(micros_of),
+            each: options.each.is_some(),
+            json: options.json.is_some(),
+            max_log,
+        })
     }
+
+    /// One rule of `GCRA`, as redis-cell's command has it: a bucket of `max_burst` + 1 units.
+    pub fn of_cell(max_burst: i64, count: i64, period: i64, quantity: i64) -> Result<Request> {
+        let most = MAX_LIMIT as i64;
+        let limit = within("count", count, 1..=most)?;
+        let window =
+            Window::Millis(within("period", period, 1..=(MAX_WINDOW_MS / 1_000) as i64)?.saturating_mul(1_000));
+        let burst = within("max_burst", max_burst, 0..=most - 1)?.saturating_add(1);
+        Ok(Request {
+            rules: SmallVec::from_iter([Rule { limit, window, burst: Some(burst) }]),
+            algorithm: Algorithm::Gcra,
+            action: Action::Check,
+            cost: within("quantity", quantity, 0..=most)?,
+            force: false,
+            penalty_ms: None,
+            now: None,
+            each: false,
+            json: false,
+            max_log: 0,
+        })
+    }
+
+    /// Whether the rules of one key have different windows.
+    pub fn check_windows<'r>(rules: impl Iterator<Item = &'r Rule> + Clone) -> Result<()> {
+        for (place, rule) in rules.clone().enumerate() {
+            if rules.clone().skip(place.saturating_add(1)).any(|other| other.window == rule.window) {
+                return Err(match rule.window {
+                    Window::Millis(millis) => Error::WindowTwice(millis),
+                    Window::Calendar(unit, _) => Error::UnitTwice(unit.name()),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A bucket's size comes with its rule, or for a single one by `BURST`.
+fn set_bursts(rules: &mut Rules, algorithm: Algorithm, burst: Option<u64>) -> Result<()> {
+    if algorithm != Algorithm::Gcra && (burst.is_some() || rules.iter().any(|rule| rule.burst.is_some())) {
+        return Err(Error::BurstWithoutGcra);
+    }
+    match (burst, rules.as_mut_slice()) {
+        (None, _) => Ok(()),
+        (Some(_), [rule]) => set_once(&mut rule.burst, burst.unwrap_or(rule.limit), "BURST"),
+        (Some(_), _) => Err(Error::BurstOfSeveral),
+    }
+}
+
+/// Windows of a calendar are for `CALENDAR`, as `OFFSET` is.
+fn set_windows(rules: &mut Rules, algorithm: Algorithm, offset: Option<Offset>) -> Result<()> {
+    let by_calendar = algorithm == Algorithm::Calendar;
+    if offset.is_some() && !by_calendar {
+        return Err(Error::OffsetWithoutCalendar);
+    }
+    for rule in rules.iter_mut() {
+        match &mut rule.window {
+            Window::Calendar(_, place) if by_calendar => *place = offset.unwrap_or_default(),
+            Window::Calendar(unit, _) => return Err(Error::UnitWithoutCalendar(unit.name())),
+            Window::Millis(_) if by_calendar => return Err(Error::CalendarWithoutUnit),
+            Window::Millis(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// The rules in front of the options.
@@ -78,60 +169,135 @@ fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Resu
     while let Some(word) = words.next_if(|word| Keyword::of(word).is_none()) {
         // After a rule, what does not even begin like a number is a misspelt option rather than a bad limit.
         if !rules.is_empty() && !matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/')) {
-            return Err(unknown_option(word));
+            return Err(unknown_option(word, None));
         }
-        let (limit, window) = match split_at_slash(word) {
-            Some((limit, window)) => (limit, Some(window).filter(|window| !window.is_empty())),
-            // An option or another rule in one word means that the window was forgotten.
-            None => (word, words.next_if(|next| Keyword::of(next).is_none() && split_at_slash(next).is_none())),
-        };
-        rules.push(Rule::parse(limit, window)?);
+        if rules.len() >= MAX_RULES {
+            return Err(Error::TooManyRules(MAX_RULES));
+        }
+        let mut parts = word.splitn(3, |byte| *byte == b'/');
+        let limit = parts.next().unwrap_or_default();
+        rules.push(match parts.next() {
+            Some(window) => Rule::parse(limit, Some(window).filter(|window| !window.is_empty()), parts.next())?,
+            None => {
+                // An option or another rule in one word means that the window was forgotten.
+                let window = words.next_if(|next| Keyword::of(next).is_none() && !next.contains(&b'/'));
+                Rule::parse(limit, window, None)?
+            }
+        });
     }
-    match repeated_window(&rules) {
-        _ if rules.is_empty() => Err(Error::NoRule),
-        Some(window_ms) => Err(Error::WindowTwice(window_ms)),
-        None => Ok(rules),
+    if rules.is_empty() {
+        return Err(Error::NoRule);
+    }
+    Ok(rules)
+}
+
+#[derive(Default)]
+struct Options {
+    algorithm: Option<Algorithm>,
+    burst: Option<u64>,
+    offset: Option<Offset>,
+    cost: Option<u64>,
+    force: Option<()>,
+    penalty_ms: Option<u64>,
+    now_ms: Option<u64>,
+    each: Option<()>,
+    json: Option<()>,
+}
+
+impl Options {
+    fn parse<'a>(mut words: impl Iterator<Item = &'a [u8]>, action: Action) -> Result<Options> {
+        let mut options = Options::default();
+        while let Some(word) = words.next() {
+            let keyword = Keyword::of(word).filter(|keyword| keyword.is_for(action));
+            let mut value = |option: &'static str| words.next().ok_or(Error::OptionWithoutValue(option));
+            let mut number = |option: &'static str, range: RangeInclusive<u64>| {
+                value(option).and_then(|value| parse_number(option, value, range))
+            };
+            match keyword.ok_or_else(|| unknown_option(word, Some(action)))? {
+                Keyword::Algorithm(named) => set_once(&mut options.algorithm, named, "algorithm")?,
+                Keyword::Burst => set_once(&mut options.burst, number("BURST", 1..=MAX_LIMIT)?, "BURST")?,
+                Keyword::Cost => set_once(&mut options.cost, number("COST", 0..=MAX_LIMIT)?, "COST")?,
+                Keyword::Now => set_once(&mut options.now_ms, number("NOW", 0..=MAX_MILLIS)?, "NOW")?,
+                Keyword::Force => set_once(&mut options.force, (), "FORCE")?,
+                Keyword::Each => set_once(&mut options.each, (), "EACH")?,
+                Keyword::Json => set_once(&mut options.json, (), "JSON")?,
+                Keyword::Penalty => {
+                    let millis = parse_duration("PENALTY", value("PENALTY")?)?;
+                    set_once(&mut options.penalty_ms, millis, "PENALTY")?;
+                }
+                Keyword::Offset => {
+                    let text = value("OFFSET")?;
+                    let refuse = || Error::Takes { what: "OFFSET", takes: "+hh:mm or -hh:mm", got: Shown::new(text) };
+                    set_once(&mut options.offset, Offset::parse(text).ok_or_else(refuse)?, "OFFSET")?;
+                }
+            }
+        }
+        Ok(options)
     }
 }
 
-fn split_at_slash(word: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut parts = word.splitn(2, |byte| *byte == b'/');
-    parts.next().zip(parts.next())
+fn within(what: &'static str, value: i64, range: RangeInclusive<i64>) -> Result<u64> {
+    let (least, most) = (range.start().unsigned_abs(), range.end().unsigned_abs());
+    let refuse = || Error::TakesBetween { what, least, most, got: Shown::new(value.to_string().as_bytes()) };
+    u64::try_from(value).ok().filter(|_| range.contains(&value)).ok_or_else(refuse)
 }
 
-/// By sorting: nothing bounds the number of rules but the size of a command.
-fn repeated_window(rules: &Rules) -> Option<u64> {
-    let mut windows: SmallVec<[u64; 8]> = rules.iter().map(|rule| rule.window_ms).collect();
-    windows.sort_unstable();
-    let (twice, _) = windows.iter().zip(windows.iter().skip(1)).find(|(one, next)| one == next)?;
-    Some(*twice)
+/// How many keys `RATE.ALL` names: as many as it may have rules.
+pub fn parse_key_count(text: &[u8]) -> Result<u64> {
+    parse_number("numkeys", text, 1..=MAX_RULES as u64)
 }
 
+/// `NOW ms` behind a command that takes nothing else, in microseconds.
+pub fn parse_now(text: &[u8]) -> Result<i64> {
+    parse_number("NOW", text, 0..=MAX_MILLIS).map(micros_of)
+}
+
+#[derive(Clone, Copy)]
 enum Keyword {
     Algorithm(Algorithm),
     Burst,
+    Offset,
     Cost,
+    Force,
+    Penalty,
     Now,
+    Each,
+    Json,
 }
 
 impl Keyword {
     fn of(word: &[u8]) -> Option<Keyword> {
-        // Most words are numbers, and are asked twice; of the others the first letter says nearly all.
-        let (name, keyword) = match word.first()?.to_ascii_uppercase() {
-            b'S' => ("SLIDING", Keyword::Algorithm(Algorithm::Sliding)),
-            b'F' => ("FIXED", Keyword::Algorithm(Algorithm::Fixed)),
-            b'C' if word.len() == "COST".len() => ("COST", Keyword::Cost),
-            b'C' => ("COUNTER", Keyword::Algorithm(Algorithm::Counter)),
-            b'G' => ("GCRA", Keyword::Algorithm(Algorithm::Gcra)),
-            b'B' => ("BURST", Keyword::Burst),
-            b'N' => ("NOW", Keyword::Now),
+        // Most words are numbers, and are asked twice; of the others the first letters say nearly all.
+        let (name, keyword) = match (word.first()?.to_ascii_uppercase(), word.len()) {
+            (b'S', _) => ("SLIDING", Keyword::Algorithm(Algorithm::Sliding)),
+            (b'F', _) if word.get(1)?.eq_ignore_ascii_case(&b'I') => ("FIXED", Keyword::Algorithm(Algorithm::Fixed)),
+            (b'F', _) => ("FORCE", Keyword::Force),
+            (b'C', 4) => ("COST", Keyword::Cost),
+            (b'C', 8) => ("CALENDAR", Keyword::Algorithm(Algorithm::Calendar)),
+            (b'C', _) => ("COUNTER", Keyword::Algorithm(Algorithm::Counter)),
+            (b'G', _) => ("GCRA", Keyword::Algorithm(Algorithm::Gcra)),
+            (b'B', _) => ("BURST", Keyword::Burst),
+            (b'O', _) => ("OFFSET", Keyword::Offset),
+            (b'P', _) => ("PENALTY", Keyword::Penalty),
+            (b'N', _) => ("NOW", Keyword::Now),
+            (b'E', _) => ("EACH", Keyword::Each),
+            (b'J', _) => ("JSON", Keyword::Json),
             _ => return None,
         };
         word.eq_ignore_ascii_case(name.as_bytes()).then_some(keyword)
     }
+
+    fn is_for(&self, action: Action) -> bool {
+        action == Action::Check || !matches!(self, Keyword::Force | Keyword::Penalty)
+    }
 }
 
-fn unknown_option(word: &[u8]) -> Error {
-    let takes = "SLIDING, FIXED, COUNTER, GCRA, BURST, COST or NOW";
+fn unknown_option(word: &[u8], action: Option<Action>) -> Error {
+    let takes = match action {
+        None | Some(Action::Check) => {
+            "SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, FORCE, PENALTY, NOW, EACH or JSON"
+        }
+        Some(_) => "SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, NOW, EACH or JSON",
+    };
     Error::Takes { what: "option", takes, got: Shown::new(word) }
 }

@@ -2,58 +2,87 @@
 
 use std::ops::RangeInclusive;
 
-use crate::duration::{parse_duration, MILLIS_OF_DAY};
+use super::clock::MICROS_OF_MILLI;
+use super::duration::parse_duration;
+use crate::calendar::{Offset, Unit};
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_integer;
 
-/// The largest limit, and the largest bucket.
+/// The largest limit, the largest bucket, and the largest cost.
 pub(super) const MAX_LIMIT: u64 = 1_000_000_000;
-const MAX_WINDOW_MS: u64 = 366 * MILLIS_OF_DAY;
+
+/// How long the units of a rule count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Window {
+    /// 1 ms to 366 days.
+    Millis(u64),
+    /// `CALENDAR` alone.
+    Calendar(Unit, Offset),
+}
 
 /// Always within its bounds, which is what keeps the algorithms' sums and products within theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
-    pub limit: u64,
-    pub window_ms: u64,
+pub struct Rule {
+    pub(super) limit: u64,
+    pub(super) window: Window,
+    /// The size of a bucket of `GCRA`, if the rule names it.
+    pub(super) burst: Option<u64>,
 }
 
 impl Rule {
-    /// `limit` and `window` as the client wrote them, in two words or split at the slash of one.
-    pub fn parse(limit: &[u8], window: Option<&[u8]>) -> Result<Rule> {
+    /// `limit`, `window` and `burst` as the client wrote them, in two words or split at the slashes of one.
+    pub(super) fn parse(limit: &[u8], window: Option<&[u8]>, burst: Option<&[u8]>) -> Result<Rule> {
         let limit = parse_number("limit", limit, 1..=MAX_LIMIT)?;
-        let window = window.ok_or(Error::LimitWithoutWindow(limit))?;
-        let takes = "1ms to 366d, a whole number with ms, s, m, h, d or none for seconds";
-        let window_ms = window_millis(window);
-        let window_ms = window_ms.ok_or_else(|| Error::Takes { what: "window", takes, got: Shown::new(window) })?;
-        Ok(Rule { limit, window_ms })
+        let window = parse_window(window.ok_or(Error::LimitWithoutWindow(limit))?)?;
+        let burst = burst.map(|burst| parse_number("burst", burst, 1..=MAX_LIMIT)).transpose()?;
+        Ok(Rule { limit, window, burst })
+    }
+
+    /// The size of the bucket.
+    pub(super) fn capacity(&self) -> u64 {
+        self.burst.unwrap_or(self.limit)
+    }
+
+    /// The length of the window in milliseconds; a calendar's windows have none.
+    pub(super) fn millis(&self) -> u64 {
+        match self.window {
+            Window::Millis(millis) => millis,
+            Window::Calendar(..) => 0,
+        }
     }
 
     /// The length of the window in microseconds.
-    pub fn window_micros(self) -> u64 {
-        self.window_ms.saturating_mul(1_000)
+    pub(super) fn micros(&self) -> u64 {
+        self.millis().saturating_mul(MICROS_OF_MILLI)
     }
 
     /// `micros` + window; neither comes near the end of an i64.
-    pub fn window_after(self, micros: i64) -> i64 {
-        micros.saturating_add_unsigned(self.window_micros())
+    pub(super) fn window_after(&self, micros: i64) -> i64 {
+        micros.saturating_add_unsigned(self.micros())
     }
 
     /// `micros` - window.
-    pub fn window_before(self, micros: i64) -> i64 {
-        micros.saturating_sub_unsigned(self.window_micros())
+    pub(super) fn window_before(&self, micros: i64) -> i64 {
+        micros.saturating_sub_unsigned(self.micros())
+    }
+}
+
+fn parse_window(text: &[u8]) -> Result<Window> {
+    match Unit::parse(text) {
+        // The offset is an option of the call, which comes later.
+        Some(unit) => Ok(Window::Calendar(unit, Offset::default())),
+        None => parse_duration("window", text).map(Window::Millis),
     }
 }
 
 /// A number in a range, as a client writes it.
 pub(super) fn parse_number(what: &'static str, text: &[u8], range: RangeInclusive<u64>) -> Result<u64> {
     let (least, most) = (*range.start(), *range.end());
-    integer_within(text, range).ok_or_else(|| Error::TakesBetween { what, least, most, got: Shown::new(text) })
+    let value = parse_integer(text).and_then(|value| u64::try_from(value).ok()).filter(|value| range.contains(value));
+    value.ok_or_else(|| Error::TakesBetween { what, least, most, got: Shown::new(text) })
 }
 
-fn window_millis(text: &[u8]) -> Option<u64> {
-    parse_duration(text, 1..=MAX_WINDOW_MS)
-}
-
-fn integer_within(text: &[u8], range: RangeInclusive<u64>) -> Option<u64> {
-    u64::try_from(parse_integer(text)?).ok().filter(|value| range.contains(value))
+/// A limit, as a client writes it.
+pub fn parse_limit(text: &[u8]) -> Result<u64> {
+    parse_number("limit", text, 1..=MAX_LIMIT)
 }

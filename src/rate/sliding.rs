@@ -1,149 +1,283 @@
 //! `SLIDING`: exact, the units of the last window. One that is exactly a window old no longer counts.
+//!
+//! All rules share one log. It remembers the longest window that it has seen, so that a call with a short one never
+//! shortens the memory of a longer one. What is older is dropped once it is an eighth of the log, and the expiry is
+//! moved an eighth of that window ahead: in steady traffic a call that passes adds one element, and that is all.
 
-use super::clock::Clock;
+use smallvec::SmallVec;
+
+use super::call::Outcome;
+use super::clock::{micros_of, Clock, MICROS_OF_MILLI};
 use super::log::{Entry, Log};
 use super::request::Request;
 use super::rule::Rule;
 use super::text::Text;
-use super::verdict::{wait_for, Mode, Standing, Tally, Verdict};
+use super::verdict::{wait_for, Standing, Wait};
 use crate::error::{Error, Result};
 
 /// Entries looked at one by one before the search for the end of a wait starts to bisect: with costs of like size the
 /// answer is among the first few.
 const STEPS_BEFORE_BISECTION: usize = 4;
+/// Stale entries are dropped once they hold this part of the log's units, and the expiry moves by this part of a window.
+const PART: u64 = 8;
+/// The least by which the expiry moves.
+const LEAST_SLACK: u64 = 1_000 * MICROS_OF_MILLI;
 
-/// What a call that passed leaves in the log.
+/// What is to become of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogWrite {
+    /// A call was counted.
+    Append(Append),
+    /// Units were given back.
+    GiveBack(GiveBack),
+}
+
+/// What a call leaves in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Append {
     /// The new element's score; exact in a double.
     pub micros: i64,
     /// The new element.
     pub element: Text,
-    /// Entries to drop: those with a time up to and including this one. `None` if there are none.
+    /// Entries to drop: those with a time up to and including this one. `None` if there are none, or few.
     pub drop_through: Option<i64>,
-    /// Unix ms. An expiry the key has already stays if it is later: calls with longer windows may come again.
+    /// Unix ms: the log matters until then. An expiry that is not before this one stays.
+    pub matters_until_ms: i64,
+    /// The expiry to set otherwise.
     pub expire_at_ms: i64,
 }
 
-/// Judges a call by the log under the key, `None` if there is no key.
-pub fn check_log<L: Log>(
-    request: &Request,
-    mode: Mode,
-    clock: Clock,
-    log: Option<&mut L>,
-) -> Result<(Verdict, Option<Append>)> {
-    let mut log = log.map(Ends::of).transpose()?.flatten();
-    let at = clock.not_before(log.as_ref().map(|log| log.newest.micros));
-    let mut tally = Tally::new(request.cost);
-    for rule in &request.rules {
-        let span = match &mut log {
-            Some(log) => log.span(rule.window_before(at))?,
-            None => None,
-        };
-        tally.add(standing(span, *rule, request.cost, clock, at)?);
-    }
-    let (verdict, consumes) = tally.verdict(mode).ok_or(Error::NoRule)?;
-    if !consumes {
-        return Ok((verdict, None));
-    }
-
-    let total = log.as_ref().map_or(0, |log| log.newest.end());
-    total.checked_add(request.cost).ok_or(Error::LimiterOverflow(request.cost))?;
-    let stale = request.rules.iter().map(|rule| rule.window_before(at)).min();
-    let append = Append {
-        micros: at,
-        element: Entry { micros: at, total, cost: request.cost }.element(),
-        drop_through: stale.filter(|stale| log.is_some_and(|log| log.oldest.micros <= *stale)),
-        expire_at_ms: clock.expire_at_ms(tally.longest_reset()),
-    };
-    Ok((verdict, Some(append)))
+/// What a refund leaves in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GiveBack {
+    /// So many of the newest entries go.
+    pub remove_newest: u64,
+    /// Then the newest of those that are left is replaced: its score, what it was, and what it is to be.
+    pub shorten: Option<(i64, Text, Text)>,
 }
 
-/// An error unless the sorted set under the key is a limiter's log.
-pub fn recognise_log<L: Log>(log: &mut L) -> Result<()> {
-    Ends::of(log)?.map(|_| ()).ok_or(Error::NotALog)
+/// One log's part of a call, judged.
+pub struct SlidingLimiter<'r> {
+    request: &'r Request,
+    rules: &'r [Rule],
+    clock: Clock,
+    at: i64,
+    ends: Option<Ends>,
+    /// The longest window that the log has seen, this call's included.
+    longest_ms: u64,
+    /// The units that are older than that.
+    stale: Stale,
+    standings: SmallVec<[Standing; 2]>,
+}
+
+struct Stale {
+    through: i64,
+    units: u64,
+    must_go: bool,
 }
 
 /// A log that is not empty.
-struct Ends<'l, L> {
-    log: &'l mut L,
+#[derive(Clone, Copy)]
+struct Ends {
     oldest: Entry,
     newest: Entry,
 }
 
-impl<'l, L: Log> Ends<'l, L> {
+impl Ends {
     /// Both ends are looked at on every call: that is how a leaderboard under the key is noticed.
-    fn of(log: &'l mut L) -> Result<Option<Ends<'l, L>>> {
+    fn of<L: Log>(log: &mut L) -> Result<Option<Ends>> {
         let ends = log.oldest()?.zip(log.newest()?);
-        Ok(ends.map(|(oldest, newest)| Ends { log, oldest, newest }))
+        Ok(ends.map(|(oldest, newest)| Ends { oldest, newest }))
     }
 
-    /// What is after a time; `None` if that is nothing.
-    fn span(&mut self, micros: i64) -> Result<Option<Span<'_, L>>> {
-        let first = if self.oldest.micros > micros {
-            Some(self.oldest)
+    /// The first entry after a time; `None` if there is none.
+    fn first_after<L: Log>(&self, log: &mut L, micros: i64) -> Result<Option<Entry>> {
+        if self.oldest.micros > micros {
+            Ok(Some(self.oldest))
         } else if self.newest.micros <= micros {
-            None
+            Ok(None)
         } else {
-            self.log.first_after(micros)?
+            log.first_after(micros)
+        }
+    }
+}
+
+impl<'r> SlidingLimiter<'r> {
+    /// Judges the key's rules by its log, `None` if there is no key.
+    pub fn judge<L: Log>(
+        request: &'r Request,
+        rules: &'r [Rule],
+        clock: Clock,
+        mut log: Option<&mut L>,
+    ) -> Result<SlidingLimiter<'r>> {
+        let ends = match &mut log {
+            Some(log) => Ends::of(*log)?,
+            None => None,
         };
-        Ok(first.map(|first| Span { log: self.log, first, newest: self.newest }))
-    }
-}
-
-/// What a rule says of a call, by the entries within its window.
-fn standing<L: Log>(span: Option<Span<L>>, rule: Rule, cost: u64, clock: Clock, at: i64) -> Result<Standing> {
-    let (used, reset) = match &span {
-        Some(span) => (span.used()?, clock.until(rule.window_after(span.newest.micros))),
-        None => (0, 0),
-    };
-    let left = rule.limit.saturating_sub(used);
-    let wait = wait_for(cost, left, rule.limit, || {
-        // Nothing has to leave an empty window.
-        let Some(span) = span else { return Ok(0) };
-        let room_needed = rule.limit.saturating_sub(cost);
-        let leaves = span.leaves(used.saturating_sub(room_needed))?;
-        Ok(clock.until(rule.window_after(leaves)))
-    })?;
-    Ok(Standing { capacity: rule.limit, left, wait, reset, reset_if_taken: clock.until(rule.window_after(at)) })
-}
-
-/// The entries within a rule's window: the first of them, and the newest of the log.
-struct Span<'l, L> {
-    log: &'l mut L,
-    first: Entry,
-    newest: Entry,
-}
-
-impl<L: Log> Span<'_, L> {
-    fn used(&self) -> Result<u64> {
-        self.newest.end().checked_sub(self.first.total).ok_or(Error::NotALog)
-    }
-
-    /// The time of the entry with which the oldest `units` have left. Totals grow with time, so this is a search by time,
-    /// and what it asks the log stays logarithmic however many entries there are.
-    fn leaves(self, units: u64) -> Result<i64> {
-        if units <= self.first.cost {
-            return Ok(self.first.micros);
-        }
-        // The answer is within low ..= high throughout.
-        let mut low = self.first.micros;
-        let mut high = self.newest.micros;
-        let mut steps = 0;
-        while low < high {
-            let probe = if steps < STEPS_BEFORE_BISECTION { low } else { i64::midpoint(low, high) };
-            steps += 1;
-            let next = self.log.first_after(probe)?.ok_or(Error::NotALog)?;
-            let left_by = |total: u64| total.checked_sub(self.first.total).ok_or(Error::NotALog);
-            if left_by(next.total)? >= units {
-                high = probe;
-            } else if left_by(next.end())? >= units {
-                return Ok(next.micros);
-            } else {
-                // The bounds only matter if somebody meddled with the log: the search ends all the same.
-                low = next.micros.max(probe.saturating_add(1)).min(high);
+        let at = clock.not_before(ends.map(|ends| ends.newest.micros));
+        let longest_ms =
+            rules.iter().map(Rule::millis).chain(ends.map(|ends| ends.newest.window_ms)).max().unwrap_or(0);
+        let mut limiter = SlidingLimiter {
+            request,
+            rules,
+            clock,
+            at,
+            ends,
+            longest_ms,
+            stale: Stale { through: at.saturating_sub(micros_of(longest_ms)), units: 0, must_go: false },
+            standings: SmallVec::new(),
+        };
+        let Some((log, ends)) = log.zip(ends) else {
+            limiter.standings = rules.iter().map(|rule| limiter.of_empty(rule)).collect();
+            return Ok(limiter);
+        };
+        let first_live = ends.first_after(log, limiter.stale.through)?;
+        limiter.stale.units =
+            units_between(ends.oldest.total, first_live.map_or(ends.newest.end(), |live| live.total))?;
+        let full_until = limiter.full_until(log, first_live)?;
+        for rule in rules {
+            let first = match first_live {
+                Some(live) if rule.millis() == longest_ms => Some(live),
+                _ => ends.first_after(log, rule.window_before(at))?,
+            };
+            let mut standing = limiter.standing(log, rule, ends, first)?;
+            if let Some(until) = full_until {
+                standing.left = 0;
+                standing.wait = standing.wait.max(Wait::Micros(clock.until(until)));
             }
+            limiter.standings.push(standing);
         }
-        Ok(high)
+        Ok(limiter)
     }
+
+    /// When an entry leaves a log that has no room for another one. What is stale goes before it takes room.
+    fn full_until<L: Log>(&mut self, log: &mut L, first_live: Option<Entry>) -> Result<Option<i64>> {
+        let len = log.entries();
+        if len < self.request.max_log || self.request.cost == 0 {
+            return Ok(None);
+        }
+        let stale = log.len_through(self.stale.through)?;
+        self.stale.must_go = stale > 0;
+        let is_full = len.saturating_sub(stale) >= self.request.max_log;
+        Ok(first_live.filter(|_| is_full).map(|live| live.micros.saturating_add(micros_of(self.longest_ms))))
+    }
+
+    fn of_empty(&self, rule: &Rule) -> Standing {
+        let wait = if self.request.cost > rule.limit { Wait::Forever } else { Wait::None };
+        let reset_if_taken = self.clock.until(rule.window_after(self.at));
+        Standing { capacity: rule.limit, left: rule.limit, wait, reset: 0, reset_if_taken, closed: false }
+    }
+
+    /// What a rule says of the call, by the entries from `first` on, which are within its window.
+    fn standing<L: Log>(&self, log: &mut L, rule: &Rule, ends: Ends, first: Option<Entry>) -> Result<Standing> {
+        let empty = self.of_empty(rule);
+        let Some(first) = first else { return Ok(empty) };
+        let used = units_between(first.total, ends.newest.end())?;
+        let left = rule.limit.saturating_sub(used);
+        let cost = self.request.cost;
+        let wait = wait_for(cost, left, rule.limit, || {
+            let room_needed = rule.limit.saturating_sub(cost);
+            let leaves = time_of_leaving(log, first, ends.newest, used.saturating_sub(room_needed))?;
+            Ok(self.clock.until(rule.window_after(leaves)))
+        })?;
+        let reset = if used > 0 { self.clock.until(rule.window_after(ends.newest.micros)) } else { 0 };
+        Ok(Standing { left, wait, reset, ..empty })
+    }
+
+    /// What each rule says, in order.
+    pub(super) fn standings(&self) -> &[Standing] {
+        &self.standings
+    }
+
+    /// What is to become of the log, if anything.
+    pub(super) fn write<L: Log>(&self, outcome: Outcome, log: Option<&mut L>) -> Result<Option<LogWrite>> {
+        match outcome {
+            Outcome::Nothing => Ok(None),
+            Outcome::Take | Outcome::Deny { .. } => self.take().map(Some),
+            Outcome::Refund => self.refund(log),
+        }
+    }
+
+    /// Counts the call.
+    fn take(&self) -> Result<LogWrite> {
+        let cost = self.request.cost;
+        let (first, total) = self.ends.map_or((0, 0), |ends| (ends.oldest.total, ends.newest.end()));
+        total.checked_add(cost).ok_or(Error::LimiterOverflow(cost))?;
+        let entry = Entry { micros: self.at, total, cost, window_ms: self.longest_ms };
+        let units = units_between(first, total)?;
+        let Stale { through, units: stale, must_go } = self.stale;
+        let drops = must_go || (stale > 0 && stale.saturating_mul(PART) >= units.saturating_add(cost));
+        let matters =
+            self.clock.until(self.at).saturating_add(u128::from(self.longest_ms.saturating_mul(MICROS_OF_MILLI)));
+        let slack = (self.longest_ms.saturating_mul(MICROS_OF_MILLI) / PART).max(LEAST_SLACK);
+        Ok(LogWrite::Append(Append {
+            micros: self.at,
+            element: entry.element(),
+            drop_through: drops.then_some(through),
+            matters_until_ms: self.clock.expire_at_ms(matters),
+            expire_at_ms: self.clock.expire_at_ms(matters.saturating_add(slack.into())),
+        }))
+    }
+
+    /// Gives the call's cost back: the newest entries go, no further back than the call's longest window, and one of
+    /// them may be left shorter. The last one of a log stays, without a cost. `None` if there is nothing to give back.
+    fn refund<L: Log>(&self, log: Option<&mut L>) -> Result<Option<LogWrite>> {
+        let Some(log) = log else { return Ok(None) };
+        let longest = self.rules.iter().map(Rule::micros).max().unwrap_or(0);
+        let bound = self.at.saturating_sub_unsigned(longest);
+        let (len, mut rest) = (log.entries(), self.request.cost);
+        let (mut removed, mut shortened) = (0_u64, None);
+        log.walk_back(&mut |entry| {
+            if rest == 0 || entry.micros <= bound {
+                return false;
+            }
+            if entry.cost <= rest && removed.saturating_add(1) < len {
+                rest = rest.saturating_sub(entry.cost);
+                removed = removed.saturating_add(1);
+                return true;
+            }
+            shortened = Some((entry, Entry { cost: entry.cost.saturating_sub(rest), ..entry }));
+            false
+        })?;
+        let shorten = shortened
+            .filter(|(before, after)| before != after)
+            .map(|(before, after)| (before.micros, before.element(), after.element()));
+        let changed = removed > 0 || shorten.is_some();
+        Ok(changed.then_some(LogWrite::GiveBack(GiveBack { remove_newest: removed, shorten })))
+    }
+}
+
+/// An error unless the sorted set under the key is a limiter's log.
+pub fn recognise_log<L: Log>(log: &mut L) -> Result<()> {
+    Ends::of(log)?.map(drop).ok_or(Error::NotALog)
+}
+
+fn units_between(total: u64, end: u64) -> Result<u64> {
+    end.checked_sub(total).ok_or(Error::NotALog)
+}
+
+/// The time of the entry with which the oldest `units` since `first` have left. Totals grow with time, so this is a search
+/// by time, and what it asks the log stays logarithmic however many entries there are.
+fn time_of_leaving<L: Log>(log: &mut L, first: Entry, newest: Entry, units: u64) -> Result<i64> {
+    if units <= first.cost {
+        return Ok(first.micros);
+    }
+    // The answer is within low ..= high throughout.
+    let mut low = first.micros;
+    let mut high = newest.micros;
+    let mut steps = 0;
+    while low < high {
+        let probe = if steps < STEPS_BEFORE_BISECTION { low } else { i64::midpoint(low, high) };
+        steps += 1;
+        let next = log.first_after(probe)?.ok_or(Error::NotALog)?;
+        if units_between(first.total, next.total)? >= units {
+            high = probe;
+        } else if units_between(first.total, next.end())? >= units {
+            return Ok(next.micros);
+        } else {
+            // The bounds only matter if somebody meddled with the log: the search ends all the same.
+            low = next.micros.max(probe.saturating_add(1)).min(high);
+        }
+    }
+    Ok(high)
 }

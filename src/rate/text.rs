@@ -1,11 +1,11 @@
-//! Numbers as limiters store them: decimal, without leading zeros.
+//! Short texts that limiters store, and the numbers in them.
 
 use std::ops::{Deref, RangeInclusive};
 
 use crate::number::leading_number;
 
-/// A stored name, value or element. The longest there is has 43 bytes; a fixed buffer keeps the heap, and the bookkeeping of
-/// a growing one, off the way of every call.
+/// An element or a name. The longest there is has 43 bytes; a fixed buffer keeps the heap, and the bookkeeping of a
+/// growing one, off the way of every call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     /// Zeros behind `len`.
@@ -35,14 +35,6 @@ impl Text {
     pub(super) fn push_number(&mut self, number: impl itoa::Integer) {
         self.push(itoa::Buffer::new().format(number).as_bytes());
     }
-
-    /// Appends a number, behind a space unless it is the first.
-    pub(super) fn push_spaced(&mut self, number: impl itoa::Integer) {
-        if self.len > 0 {
-            self.push(b" ");
-        }
-        self.push_number(number);
-    }
 }
 
 impl Deref for Text {
@@ -53,23 +45,12 @@ impl Deref for Text {
     }
 }
 
-/// Exactly so many numbers with one space between.
-pub(super) fn read_numbers<const N: usize>(text: &[u8]) -> Option<[u128; N]> {
-    let mut numbers = [0; N];
-    let mut rest = text;
-    for (place, number) in numbers.iter_mut().enumerate() {
-        if place > 0 {
-            rest = rest.strip_prefix(b" ")?;
-        }
-        if matches!(rest, [b'0', b'0'..=b'9', ..]) {
-            return None;
-        }
-        (*number, rest) = leading_number(rest)?;
+/// A number without leading zeros, and what follows it.
+pub(super) fn read_number<T: TryFrom<u128> + PartialOrd>(text: &[u8], range: RangeInclusive<T>) -> Option<(T, &[u8])> {
+    if matches!(text, [b'0', b'0'..=b'9', ..]) {
+        return None;
     }
-    rest.is_empty().then_some(numbers)
-}
-
-/// The number, if it is in the range.
-pub(super) fn within<T: TryFrom<u128> + PartialOrd>(number: u128, range: RangeInclusive<T>) -> Option<T> {
-    T::try_from(number).ok().filter(|number| range.contains(number))
+    let (number, rest) = leading_number(text)?;
+    let number = T::try_from(number).ok().filter(|number| range.contains(number))?;
+    Some((number, rest))
 }

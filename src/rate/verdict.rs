@@ -1,16 +1,7 @@
 //! From what each rule says to the one answer.
 
-use super::clock::millis_rounded_up;
+use super::clock::{millis, millis_rounded_up};
 use crate::error::Result;
-
-/// Whether a call may consume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Consumes if it passes, and tells what is left afterwards.
-    Check,
-    /// Tells whether it would pass, and what is left as it stands.
-    Peek,
-}
 
 /// What the client is told. All fields but `limited` are about the rule that `rule` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,30 +14,58 @@ pub struct Verdict {
     pub remaining: u64,
     /// When the call could pass.
     pub retry_after: Wait,
-    /// Microseconds until that rule is as good as new.
+    /// Microseconds until that rule is fully replenished.
     pub reset_after: u128,
-    /// From 1, in the order of the call.
+    /// From 1, in the order of the call; 0 for a limiter that a penalty closed.
     pub rule: u64,
 }
 
 impl Verdict {
     /// `[limited, limit, remaining, retry_after_ms, reset_after_ms, rule]`
     pub fn reply(&self) -> [i64; 6] {
-        let retry = match self.retry_after {
+        let (limited, reset) = (i64::from(self.limited), millis_rounded_up(self.reset_after));
+        [limited, integer(self.limit), integer(self.remaining), self.retry_ms(), reset, integer(self.rule)]
+    }
+
+    fn retry_ms(&self) -> i64 {
+        match self.retry_after {
             Wait::None => 0,
             Wait::Micros(wait) => millis_rounded_up(wait),
             Wait::Forever => -1,
+        }
+    }
+
+    /// The same by name, without what closes the object.
+    pub fn json(&self) -> String {
+        let [_, limit, remaining, retry, reset, rule] = self.reply();
+        format!(
+            "{{\"limited\":{},\"rule\":{rule},\"limit\":{limit},\"remaining\":{remaining},\
+             \"retry_after_ms\":{retry},\"reset_after_ms\":{reset}",
+            self.limited
+        )
+    }
+
+    /// `[limited, limit, remaining, retry_after, reset_after]` in seconds, as redis-cell has it: a call that passes has
+    /// nothing to wait for, which is -1, and parts of a second round up, but not parts of a millisecond.
+    pub fn cell_reply(&self) -> [i64; 5] {
+        let seconds = |micros: u128| millis(micros).saturating_add(999) / 1_000;
+        let retry = match self.retry_after {
+            Wait::Micros(wait) => seconds(wait),
+            Wait::None | Wait::Forever => -1,
         };
-        let integer = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        let (limited, reset) = (i64::from(self.limited), millis_rounded_up(self.reset_after));
-        [limited, integer(self.limit), integer(self.remaining), retry, reset, integer(self.rule)]
+        [i64::from(self.limited), integer(self.limit), integer(self.remaining), retry, seconds(self.reset_after)]
     }
 }
 
+fn integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
 /// How long until a call could pass, on the caller's clock. The order is that of the answer: never fits before any wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
     /// It passes now.
+    #[default]
     None,
     /// A bucket of the largest size that is refilled at the slowest rate takes more of them than a u64 holds.
     Micros(u128),
@@ -55,20 +74,80 @@ pub enum Wait {
 }
 
 /// What one rule says of a call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
     /// The most that the rule ever lets through at once.
     pub capacity: u64,
     /// Units left as it stands.
     pub left: u64,
     pub wait: Wait,
-    /// Microseconds until it is as good as new, as it stands.
+    /// Microseconds until it is fully replenished, as it stands.
     pub reset: u128,
     /// The same if the call is taken.
     pub reset_if_taken: u128,
+    /// A penalty closed the limiter.
+    pub closed: bool,
 }
 
-/// In all four algorithms whole units are left, and a call passes if it costs no more than that.
+impl Standing {
+    /// Waits count from the caller's clock, which may be behind the one that decides.
+    pub fn seen_from_behind(self, behind: u128) -> Standing {
+        let later = |wait: u128| if wait == 0 { 0 } else { wait.saturating_add(behind) };
+        Standing {
+            wait: match self.wait {
+                Wait::Micros(wait) => Wait::Micros(later(wait)),
+                other => other,
+            },
+            reset: later(self.reset),
+            reset_if_taken: later(self.reset_if_taken),
+            ..self
+        }
+    }
+
+    /// Of a limiter that is closed for so long.
+    pub fn closed_for(self, micros: u128, cost: u64) -> Standing {
+        Standing {
+            left: 0,
+            wait: if cost == 0 { Wait::None } else { self.wait.max(Wait::Micros(micros)) },
+            reset: self.reset.max(micros),
+            closed: true,
+            ..self
+        }
+    }
+
+    /// Whether it stands in the way of the call.
+    pub fn denies(&self) -> bool {
+        self.wait != Wait::None
+    }
+
+    /// About this rule alone.
+    pub fn verdict(&self, number: u64, consumed: Option<u64>) -> Verdict {
+        Verdict {
+            limited: self.denies(),
+            limit: self.capacity,
+            remaining: self.left.saturating_sub(consumed.unwrap_or(0)),
+            retry_after: self.wait,
+            reset_after: if consumed.is_some() { self.reset_if_taken } else { self.reset },
+            rule: if self.closed { 0 } else { number },
+        }
+    }
+}
+
+/// The answer to a call, by what every rule says, in order; `consumed` is what was taken from each.
+pub(super) fn verdict(standings: &[Standing], consumed: Option<u64>) -> Option<Verdict> {
+    let numbered = || (1_u64..).zip(standings);
+    // Strict comparisons: the first of equals stays.
+    let longest_wait = numbered().reduce(|best, next| if next.1.wait > best.1.wait { next } else { best })?;
+    let (number, standing) = if longest_wait.1.denies() {
+        longest_wait
+    } else {
+        // All rules lose the same cost, so that the rule with the fewest units left now is the one afterwards.
+        numbered().reduce(|best, next| if next.1.left < best.1.left { next } else { best })?
+    };
+    Some(standing.verdict(number, consumed))
+}
+
+/// In all algorithms whole units are left, and a call passes if it costs no more than that.
 pub(super) fn wait_for(
     cost: u64,
     left: u64,
@@ -81,55 +160,5 @@ pub(super) fn wait_for(
         Ok(Wait::Forever)
     } else {
         wait_if_denied().map(Wait::Micros)
-    }
-}
-
-/// The rules of a call, one by one.
-pub(super) struct Tally {
-    cost: u64,
-    rules: u64,
-    longest_wait: Option<(u64, Standing)>,
-    fewest_left: Option<(u64, Standing)>,
-    longest_reset: u128,
-}
-
-impl Tally {
-    pub(super) fn new(cost: u64) -> Tally {
-        Tally { cost, rules: 0, longest_wait: None, fewest_left: None, longest_reset: 0 }
-    }
-
-    pub(super) fn add(&mut self, standing: Standing) {
-        self.rules = self.rules.saturating_add(1);
-        // Strict comparisons: the first of equals stays.
-        if self.longest_wait.is_none_or(|(_, other)| standing.wait > other.wait) {
-            self.longest_wait = Some((self.rules, standing));
-        }
-        if self.fewest_left.is_none_or(|(_, other)| standing.left < other.left) {
-            self.fewest_left = Some((self.rules, standing));
-        }
-        self.longest_reset = self.longest_reset.max(standing.reset_if_taken);
-    }
-
-    /// Microseconds until every rule of the call is as good as new if the call is taken.
-    pub(super) fn longest_reset(&self) -> u128 {
-        self.longest_reset
-    }
-
-    /// The answer, and whether the call consumes.
-    pub(super) fn verdict(&self, mode: Mode) -> Option<(Verdict, bool)> {
-        let (slowest, slowest_standing) = self.longest_wait?;
-        let limited = slowest_standing.wait != Wait::None;
-        let consumes = !limited && self.cost > 0 && mode == Mode::Check;
-        // All rules lose the same cost, so that the rule with the fewest units left now is the one afterwards.
-        let (rule, standing) = if limited { (slowest, slowest_standing) } else { self.fewest_left? };
-        let verdict = Verdict {
-            limited,
-            limit: standing.capacity,
-            remaining: if consumes { standing.left.saturating_sub(self.cost) } else { standing.left },
-            retry_after: standing.wait,
-            reset_after: if consumes { standing.reset_if_taken } else { standing.reset },
-            rule,
-        };
-        Some((verdict, consumes))
     }
 }

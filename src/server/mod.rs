@@ -14,4 +14,4 @@ pub use api::{Access, Arg, Args, Caller, Reply, Stopwatch, Text};
 pub use call::Call;
 pub use module::{run, serve_first, start, stop, tell, wait, Command, Wait};
 pub use moment::Moment;
-pub use store::{Hash, Limiter, Schedule, ZSet};
+pub use store::{Hash, LeaseKey, Limiter, Schedule, ZSet};

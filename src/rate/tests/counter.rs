@@ -72,10 +72,11 @@ fn the_largest_numbers() {
 }
 
 #[test]
-fn the_field_reads_as_documented() {
+fn the_text_reads_as_documented() {
     let mut limiter = Limiter::default();
-    limiter.run("10 10s COUNTER COST 3", Mode::Check, 5_000_000).unwrap();
-    limiter.run("10 10s COUNTER COST 2", Mode::Check, 12_000_000).unwrap();
-    assert_eq!(limiter.hash.unwrap()[b"counter:10000ms".as_slice()], b"12000000 3 2");
+    limiter.run("10 10s COUNTER COST 3", Action::Check, 5_000_000).unwrap();
+    limiter.run("10 10s COUNTER COST 2", Action::Check, 12_000_000).unwrap();
+    // Milliseconds in base 36, the current window, the previous one.
+    assert_eq!(limiter.line(), "rate 1 counter10s 0000099c 2 3");
     assert_eq!(limiter.expire_at_ms, Some(30_000));
 }

@@ -1,30 +1,44 @@
 //! The limiters on stores of their own, with clocks the tests set.
 
+mod calendar;
 mod counter;
 mod fixed;
 mod gcra;
+mod keys;
+mod lease;
 mod model;
 mod parsing;
 mod properties;
+mod side_by_side;
 mod sliding;
 mod stored;
 
-use std::collections::BTreeMap;
-
-use super::memory::{Limiter, MemoryHash, MemoryLog};
+use super::memory::{Limiter, MemoryLeases, MemoryLog};
 use super::*;
 use crate::error::{Error, Result};
 
 pub(super) const MAX_LOG: u64 = 100_000;
 
+pub(super) fn parse_for(words: &str, action: Action) -> Result<Request> {
+    let request = Request::parse(words.split_whitespace().map(str::as_bytes), action, MAX_LOG)?;
+    Request::check_windows(request.rules.iter())?;
+    Ok(request)
+}
+
 pub(super) fn parse(words: &str) -> Result<Request> {
-    Request::parse(words.split_whitespace().map(str::as_bytes), MAX_LOG)
+    parse_for(words, Action::Check)
 }
 
 impl Limiter {
     /// At a time in microseconds that is the server's and the caller's.
-    pub fn run(&mut self, words: &str, mode: Mode, micros: i64) -> Result<[i64; 6]> {
-        self.run_by(&parse(words)?, mode, Clock::new(micros, None))
+    pub fn run(&mut self, words: &str, action: Action, micros: i64) -> Result<[i64; 6]> {
+        let answer = self.run_by(&parse_for(words, action)?, Clock::new(micros, None))?;
+        Ok(answer.verdict()?.reply())
+    }
+
+    /// The text of a string limiter.
+    pub fn line(&self) -> String {
+        String::from_utf8(self.text.clone().unwrap_or_default()).expect("a text")
     }
 }
 
@@ -42,9 +56,9 @@ pub(super) fn assert_micros_table(words: &str, lines: impl IntoIterator<Item = L
         let words = format!("{words} COST {cost}");
         let case = format!("{words} at {micros} us");
         let before = limiter.clone();
-        let peeked = limiter.run(&words, Mode::Peek, micros).expect(&case);
+        let peeked = limiter.run(&words, Action::Peek, micros).expect(&case);
         assert!(same_store(&limiter, &before), "a peek changed something: {case}");
-        let checked = limiter.run(&words, Mode::Check, micros).expect(&case);
+        let checked = limiter.run(&words, Action::Check, micros).expect(&case);
         assert_eq!(checked, expected, "{case}");
         let [limited, limit, remaining, retry, _, rule] = checked;
         assert_eq!((peeked[0], peeked[1], peeked[3], peeked[5]), (limited, limit, retry, rule), "{case}");
@@ -58,7 +72,7 @@ pub(super) fn assert_micros_table(words: &str, lines: impl IntoIterator<Item = L
 }
 
 /// How often a log was read is not part of what it holds.
-fn same_store(one: &Limiter, other: &Limiter) -> bool {
+pub(super) fn same_store(one: &Limiter, other: &Limiter) -> bool {
     let elements = |limiter: &Limiter| limiter.log.as_ref().map(|log| log.elements.clone());
-    elements(one) == elements(other) && one.hash == other.hash && one.expire_at_ms == other.expire_at_ms
+    elements(one) == elements(other) && one.text == other.text && one.expire_at_ms == other.expire_at_ms
 }

@@ -1,46 +1,73 @@
 //! Naive limiters that keep every call, know nothing of totals or formulas, and find waits by trying one after the other.
 
+use std::collections::BTreeMap;
+
 use super::*;
+
+/// The longest window of any rule, which the first call of a log has.
+pub(super) const LONGEST_MS: u64 = 20;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelRule {
     pub limit: u64,
     pub window_ms: u64,
+    pub burst: Option<u64>,
 }
 
 impl ModelRule {
     fn window(self) -> i64 {
         self.window_ms as i64 * 1_000
     }
+
+    fn capacity(self) -> u64 {
+        self.burst.unwrap_or(self.limit)
+    }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct ModelCall {
     pub rules: Vec<ModelRule>,
-    pub burst: Option<u64>,
     pub cost: u64,
-    pub mode: Mode,
+    pub action: Action,
+    pub force: bool,
+    pub penalty_ms: Option<u64>,
     pub now: i64,
 }
 
-/// A call that passed, as a window remembers it.
-#[derive(Clone, Copy, Debug)]
-struct Taken {
-    at: i64,
-    cost: u64,
-    limit: u64,
+impl ModelCall {
+    pub fn words(&self, algorithm: &str) -> String {
+        let rule = |rule: &ModelRule| {
+            let burst = rule.burst.map_or(String::new(), |burst| format!("/{burst}"));
+            format!("{}/{}ms{burst}", rule.limit, rule.window_ms)
+        };
+        let rules: Vec<_> = self.rules.iter().map(rule).collect();
+        let force = if self.force { " FORCE" } else { "" };
+        let penalty = self.penalty_ms.map_or(String::new(), |ms| format!(" PENALTY {ms}ms"));
+        format!("{} {algorithm} COST {}{force}{penalty}", rules.join(" "), self.cost)
+    }
+}
+
+/// What one window knows. `SLIDING` has one of these for all windows, under 0.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// Calls: when, and how many units are left of them.
+    calls: Vec<(i64, u64)>,
+    /// `FIXED`: start and units of the last window.
+    window: Option<(i64, u64)>,
+    /// `GCRA`: newest unit, and the debt then.
+    bucket: Option<(i64, i128)>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     algorithm: &'static str,
-    /// By window in ms; `SLIDING` has one log for all of them, under 0.
-    taken: BTreeMap<u64, Vec<Taken>>,
+    known: BTreeMap<u64, Known>,
+    closed_until: i64,
 }
 
 impl Model {
     pub fn new(algorithm: &'static str) -> Model {
-        Model { algorithm, taken: BTreeMap::new() }
+        Model { algorithm, known: BTreeMap::new(), closed_until: 0 }
     }
 
     fn place(&self, rule: ModelRule) -> u64 {
@@ -51,126 +78,181 @@ impl Model {
         }
     }
 
-    fn history(&self, rule: ModelRule) -> &[Taken] {
-        self.taken.get(&self.place(rule)).map_or(&[], Vec::as_slice)
+    fn of(&self, rule: ModelRule) -> Known {
+        self.known.get(&self.place(rule)).cloned().unwrap_or_default()
     }
 
-    /// Start and units of each fixed window.
-    fn fixed_windows(&self, rule: ModelRule) -> Vec<(i64, u64)> {
-        let mut windows: Vec<(i64, u64)> = vec![];
-        for taken in self.history(rule) {
-            match windows.last_mut() {
-                Some((start, used)) if taken.at < *start + rule.window() => *used += taken.cost,
-                _ => windows.push((taken.at, taken.cost)),
-            }
-        }
-        windows
-    }
-
-    fn newest(&self, rule: ModelRule) -> Option<i64> {
-        if self.algorithm == "FIXED" {
-            self.fixed_windows(rule).last().map(|(start, _)| *start)
-        } else {
-            self.history(rule).last().map(|taken| taken.at)
+    fn newest(&self, rule: ModelRule) -> i64 {
+        let known = self.of(rule);
+        match self.algorithm {
+            "FIXED" => known.window.map_or(0, |(start, _)| start),
+            "GCRA" => known.bucket.map_or(0, |(newest, _)| newest),
+            _ => known.calls.last().map_or(0, |(at, _)| *at),
         }
     }
 
-    fn left(&self, rule: ModelRule, capacity: u64, at: i64) -> u64 {
-        let history = self.history(rule).iter();
+    fn debt(&self, rule: ModelRule, at: i64) -> i128 {
+        let (newest, debt) = self.of(rule).bucket.unwrap_or_default();
+        (debt - i128::from(at - newest) * i128::from(rule.limit)).max(0)
+    }
+
+    fn left(&self, rule: ModelRule, at: i64) -> u64 {
         let window = rule.window();
+        let known = self.of(rule);
+        let calls = known.calls.iter();
         let used: i128 = match self.algorithm {
-            "SLIDING" => history.filter(|taken| taken.at > at - window).map(|taken| taken.cost as i128).sum(),
-            "FIXED" => match self.fixed_windows(rule).last() {
-                Some((start, used)) if at < start + window => *used as i128,
+            "SLIDING" => calls.filter(|(call, _)| *call > at - window).map(|(_, cost)| i128::from(*cost)).sum(),
+            "FIXED" => match known.window {
+                Some((start, used)) if at < start + window => i128::from(used),
                 _ => 0,
             },
             "COUNTER" => {
                 let units = |index: i64| -> i128 {
-                    let inside = history.clone().filter(|taken| taken.at / window == index);
-                    inside.map(|taken| taken.cost as i128).sum()
+                    let inside = calls.clone().filter(|(call, _)| call / window == index);
+                    inside.map(|(_, cost)| i128::from(*cost)).sum()
                 };
                 let index = at / window;
                 let to_end = i128::from(window - at % window);
                 let weight = units(index - 1) * to_end + units(index) * i128::from(window);
                 (weight + i128::from(window) - 1) / i128::from(window)
             }
-            _ => {
-                let unit = i128::from(window) * 1_000;
-                let mut debt = 0_i128;
-                let mut since = 0;
-                for taken in history {
-                    debt -= i128::from(taken.at - since) * 1_000 * taken.limit as i128;
-                    debt = debt.max(0) + taken.cost as i128 * unit;
-                    since = taken.at;
-                }
-                debt = (debt - i128::from(at - since) * 1_000 * rule.limit as i128).max(0);
-                (debt + unit - 1) / unit
-            }
+            _ => (self.debt(rule, at) + i128::from(window) - 1) / i128::from(window),
         };
-        (capacity as i128 - used).max(0) as u64
+        (i128::from(rule.capacity()) - used).max(0) as u64
+    }
+
+    /// For a call of this cost, the state as it is: `[limited, limit, remaining, retry, reset, rule]`.
+    fn standing(&self, call: &ModelCall, cost: u64) -> [i64; 6] {
+        let closed = (self.closed_until - call.now).max(0);
+        let of_rule = |(number, rule): (usize, &ModelRule)| {
+            let (newest, capacity) = (self.newest(*rule), rule.capacity());
+            let at = call.now.max(newest);
+            let left = self.left(*rule, at);
+            let wait = if cost <= left {
+                0
+            } else if cost > capacity {
+                i64::MAX
+            } else {
+                first_micro(call.now, newest, |at| self.left(*rule, at) >= cost)
+            };
+            let as_new = |at| self.left(*rule, at) == capacity;
+            let reset = if as_new(at) { 0 } else { first_milli(call.now, newest, as_new) };
+            if closed > 0 {
+                let wait = if cost == 0 { 0 } else { wait.max(closed) };
+                return (wait, 0, capacity, reset.max((closed + 999) / 1_000), 0);
+            }
+            (wait, left, capacity, reset, number + 1)
+        };
+        let all: Vec<_> = call.rules.iter().enumerate().map(of_rule).collect();
+        let longest = all.iter().map(|(wait, ..)| *wait).max().unwrap();
+        let fewest = all.iter().map(|(_, left, ..)| *left).min().unwrap();
+        let chosen = if longest > 0 {
+            all.iter().find(|(wait, ..)| *wait == longest)
+        } else {
+            all.iter().find(|(_, left, ..)| *left == fewest)
+        };
+        let (wait, left, capacity, reset, rule) = chosen.unwrap();
+        let retry = if *wait == i64::MAX { -1 } else { (wait + 999) / 1_000 };
+        [i64::from(*wait > 0), *capacity as i64, *left as i64, retry, *reset, *rule as i64]
     }
 
     pub fn run(&mut self, call: &ModelCall) -> [i64; 6] {
-        // A clock behind what a window has seen stands still for that window.
-        let newest: Vec<i64> = call.rules.iter().map(|rule| self.newest(*rule).unwrap_or(0)).collect();
-        let ats: Vec<i64> = newest.iter().map(|newest| call.now.max(*newest)).collect();
-        let left = |(rule, at): (&ModelRule, &i64)| self.left(*rule, call.burst.unwrap_or(rule.limit), *at);
-        let lefts: Vec<_> = call.rules.iter().zip(&ats).map(left).collect();
-        let denied = lefts.iter().any(|left| call.cost > *left);
-        let consumes = !denied && call.cost > 0 && call.mode == Mode::Check;
-        if consumes {
-            self.take(call, &ats);
+        if call.action == Action::Refund {
+            if call.cost > 0 {
+                self.refund(call);
+            }
+            return self.standing(call, 0);
         }
-        // From here on the state is the one to tell about.
-        let waits: Vec<_> = call
-            .rules
-            .iter()
-            .zip(&lefts)
-            .zip(&newest)
-            .map(|((rule, left), newest)| {
-                let capacity = call.burst.unwrap_or(rule.limit);
-                if call.cost <= *left {
-                    0
-                } else if call.cost > capacity {
-                    i64::MAX
-                } else {
-                    let passes = |at| self.left(*rule, capacity, at) >= call.cost;
-                    first_micro(call.now, *newest, passes)
-                }
-            })
-            .collect();
-        let chosen = if denied {
-            (0..waits.len()).rev().max_by_key(|index| waits[*index]).unwrap()
-        } else {
-            (0..lefts.len()).min_by_key(|index| lefts[*index]).unwrap()
-        };
-        let rule = call.rules[chosen];
-        let capacity = call.burst.unwrap_or(rule.limit);
-        let at = ats[chosen];
-        let newest = newest[chosen].max(if consumes { at } else { 0 });
-        let as_new = |at| self.left(rule, capacity, at) == capacity;
-        let reset = if as_new(at) { 0 } else { first_milli(call.now, newest, as_new) };
-        [
-            i64::from(denied),
-            capacity as i64,
-            self.left(rule, capacity, at) as i64,
-            if waits[chosen] == i64::MAX { -1 } else { (waits[chosen] + 999) / 1_000 },
-            reset,
-            chosen as i64 + 1,
-        ]
+        let before = self.standing(call, call.cost);
+        if call.action == Action::Peek || call.cost == 0 {
+            return before;
+        }
+        if before[0] == 0 {
+            self.take(call);
+            // What is left, and nothing to wait for.
+            return self.standing(call, 0);
+        }
+        let closed = self.closed_until > call.now;
+        if call.force && !closed {
+            self.take(call);
+        }
+        if let Some(ms) = call.penalty_ms.filter(|_| !closed) {
+            self.closed_until = call.now + ms as i64 * 1_000;
+        }
+        self.standing(call, call.cost)
     }
 
-    fn take(&mut self, call: &ModelCall, ats: &[i64]) {
-        let longest = call.rules.iter().map(|rule| rule.window()).max().unwrap();
-        let place = |(rule, at): (&ModelRule, &i64)| (self.place(*rule), (rule.limit, *at));
-        let places: BTreeMap<_, _> = call.rules.iter().zip(ats).map(place).collect();
-        for (place, (limit, at)) in places {
-            let history = self.taken.entry(place).or_default();
-            history.push(Taken { at, cost: call.cost, limit });
+    fn places(&self, call: &ModelCall) -> BTreeMap<u64, ModelRule> {
+        call.rules.iter().map(|rule| (self.place(*rule), *rule)).collect()
+    }
+
+    fn take(&mut self, call: &ModelCall) {
+        for (place, rule) in self.places(call) {
+            let at = call.now.max(self.newest(rule));
+            let debt = self.debt(rule, at);
+            let window = i128::from(rule.window());
+            let most = (2 * i128::from(rule.capacity()) * window).max(debt);
+            let known = self.known.entry(place).or_default();
+            known.calls.push((at, call.cost));
             if self.algorithm == "SLIDING" {
-                history.retain(|taken| taken.at > at - longest);
+                // Which entry is the last one, a refund has to know.
+                let is_stale = |taken: &(i64, u64)| taken.0 <= at - LONGEST_MS as i64 * 1_000;
+                let units: u64 = known.calls.iter().map(|(_, cost)| cost).sum();
+                let stale: u64 = known.calls.iter().filter(|taken| is_stale(taken)).map(|(_, cost)| cost).sum();
+                if stale > 0 && stale * 8 >= units {
+                    known.calls.retain(|taken| !is_stale(taken));
+                }
+            }
+            known.window = match known.window {
+                Some((start, used)) if at < start + rule.window() => Some((start, used + call.cost)),
+                _ => Some((at, call.cost)),
+            };
+            known.bucket = Some((at, (debt + i128::from(call.cost) * window).min(most)));
+        }
+    }
+
+    fn refund(&mut self, call: &ModelCall) {
+        let longest = call.rules.iter().map(|rule| rule.window()).max().unwrap();
+        for (place, rule) in self.places(call) {
+            let at = call.now.max(self.newest(rule));
+            let debt = self.debt(rule, at);
+            let Some(known) = self.known.get_mut(&place) else { continue };
+            let mut rest = call.cost;
+            let since = match self.algorithm {
+                "COUNTER" => (at / rule.window() - 1) * rule.window() - 1,
+                _ => at - longest,
+            };
+            for (_, cost) in known.calls.iter_mut().rev().filter(|(at, _)| *at > since) {
+                let back = rest.min(*cost);
+                (*cost, rest) = (*cost - back, rest - back);
+            }
+            if self.algorithm == "SLIDING" {
+                forget_empty(&mut known.calls);
+            }
+            if let Some((start, used)) = known.window.filter(|(start, _)| at < start + rule.window()) {
+                known.window = Some((start, used.saturating_sub(call.cost))).filter(|(_, used)| *used > 0);
+            }
+            let paid = (debt - i128::from(call.cost) * i128::from(rule.window())).max(0);
+            if debt > 0 {
+                known.bucket = Some((at, paid)).filter(|_| paid > 0);
+            }
+            if self.algorithm == "COUNTER" && rest < call.cost {
+                // What it was told of last is gone with its units; what is left was told again.
+                let live = known.calls.iter().any(|(call, cost)| *call > since && *cost > 0);
+                if live {
+                    known.calls.push((at, 0));
+                } else {
+                    known.calls.clear();
+                }
             }
         }
+    }
+}
+
+/// The newest calls whose units are all given back, but never the first of all.
+fn forget_empty(calls: &mut Vec<(i64, u64)>) {
+    while calls.len() > 1 && calls.last().is_some_and(|(_, cost)| *cost == 0) {
+        calls.pop();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
-use std::os::raw::c_int;
+use std::os::raw::{c_int, c_longlong};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
@@ -23,6 +23,7 @@ pub enum EventClass {
     Generic,
     SortedSet,
     Hash,
+    String,
 }
 
 impl<'c> Ctx<'c> {
@@ -126,6 +127,7 @@ impl<'c> Ctx<'c> {
             EventClass::Generic => raw::REDISMODULE_NOTIFY_GENERIC,
             EventClass::SortedSet => raw::REDISMODULE_NOTIFY_ZSET,
             EventClass::Hash => raw::REDISMODULE_NOTIFY_HASH,
+            EventClass::String => raw::REDISMODULE_NOTIFY_STRING,
         };
         // SAFETY: context and strings are alive.
         unsafe { api!(RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.raw()) };
@@ -149,6 +151,22 @@ impl<'c> Ctx<'c> {
                 score.as_ptr(),
                 score.len(),
                 element.raw(),
+            );
+        }
+    }
+
+    /// Propagates a string that expires, in Unix milliseconds.
+    pub fn replicate_set(self, key: &Text, text: &Text, at_ms: i64) {
+        // SAFETY: the strings are alive; the server takes references of its own; `l` takes a long long.
+        unsafe {
+            api!(RedisModule_Replicate)(
+                self.raw,
+                c"SET".as_ptr(),
+                c"sscl".as_ptr(),
+                key.raw(),
+                text.raw(),
+                c"PXAT".as_ptr(),
+                at_ms as c_longlong,
             );
         }
     }

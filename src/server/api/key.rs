@@ -28,6 +28,7 @@ pub enum KeyType {
     Empty,
     SortedSet,
     Hash,
+    String,
     Other,
 }
 
@@ -64,6 +65,7 @@ impl<'c> Key<'c> {
             raw::REDISMODULE_KEYTYPE_EMPTY => KeyType::Empty,
             raw::REDISMODULE_KEYTYPE_ZSET => KeyType::SortedSet,
             raw::REDISMODULE_KEYTYPE_HASH => KeyType::Hash,
+            raw::REDISMODULE_KEYTYPE_STRING => KeyType::String,
             _ => KeyType::Other,
         }
     }
@@ -84,6 +86,52 @@ impl<'c> Key<'c> {
     pub fn expire_at(&self, at_ms: i64) {
         // SAFETY: the key is open for writing.
         unsafe { api!(RedisModule_SetAbsExpire)(self.raw(), at_ms) };
+    }
+
+    /// The bytes of a string. They are looked at where they are, and nothing may change the key meanwhile. The server
+    /// first gives a short string, or an integer, the form of a long one.
+    pub fn with_bytes<T>(&self, look: impl FnOnce(&[u8]) -> T) -> T {
+        let mut length = 0;
+        // SAFETY: the key is an open string; the bytes are there while nothing changes it.
+        look(unsafe {
+            let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_READ as c_int);
+            if start.is_null() {
+                &[]
+            } else {
+                std::slice::from_raw_parts(start.cast(), length)
+            }
+        })
+    }
+
+    /// Makes the key a string. One of the same length is rewritten in place; else its expiry is lost.
+    pub fn set_bytes(&self, text: &Text) {
+        let bytes = text.bytes();
+        let mut length = 0;
+        // SAFETY: the key is open for writing, and empty or a string, of which only as many bytes are written as it has.
+        unsafe {
+            if self.kind() == KeyType::String && self.len() == bytes.len() as u64 {
+                let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int);
+                if length == bytes.len() && !start.is_null() {
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast(), length);
+                    return;
+                }
+            }
+            api!(RedisModule_StringSet)(self.raw(), text.raw());
+        }
+    }
+
+    /// Adds an element to a sorted set, or moves it.
+    pub fn zset_add(&self, score: f64, element: &Text) {
+        // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the element.
+        unsafe { api!(RedisModule_ZsetAdd)(self.raw(), score, element.raw(), std::ptr::null_mut()) };
+    }
+
+    /// The score of an element of a sorted set; `None` for one that is not there.
+    pub fn zset_score(&self, element: &Text) -> Option<f64> {
+        let mut score = 0.0;
+        // SAFETY: the key is an open sorted set.
+        let status = unsafe { api!(RedisModule_ZsetScore)(self.raw(), element.raw(), &mut score) };
+        (status == raw::REDISMODULE_OK as c_int).then_some(score)
     }
 
     /// Deletes the key, and frees its value in the background. The handle stays valid, for a key that is now empty.

@@ -128,6 +128,15 @@ impl Arena {
                 spec.bs.keyword.keyword = self.string(word);
                 spec.bs.keyword.startfrom = from;
             }
+            KeyAt::Numbered(index) => {
+                spec.begin_search_type = raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX;
+                spec.bs.index.pos = index;
+                spec.find_keys_type = raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_KEYNUM;
+                spec.fk.keynum.keynumidx = 0;
+                spec.fk.keynum.firstkey = 1;
+                spec.fk.keynum.keystep = 1;
+                return spec;
+            }
         }
         spec.find_keys_type = raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE;
         spec.fk.range.lastkey = 0;

@@ -88,13 +88,13 @@ fn fail<'c>(call: &'c Call<'c>, error: &Error) -> c_int {
 }
 
 /// Registers the commands. Returns whether the server accepted all of them.
-pub fn start(context: &Context, commands: &[Command]) -> bool {
+pub fn start<'a>(context: &Context, mut commands: impl Iterator<Item = &'a Command>) -> bool {
     // SAFETY: the context lives while the module is being loaded.
     let ctx = unsafe { Ctx::new(context.get_raw()) };
     set_module_options(ctx);
     register_info(ctx);
     find_family(ctx);
-    commands.iter().all(|command| create(ctx, command)) && listen(ctx) && waiting::start(ctx)
+    commands.all(|command| create(ctx, command)) && listen(ctx) && waiting::start(ctx)
 }
 
 /// Frees what the module keeps, before it is unloaded.

@@ -15,8 +15,10 @@ pub enum Change<'a> {
     /// With the event that announces it.
     Zadd(f64, Text<'a>, &'static CStr),
     Zrem(Text<'a>),
-    /// Everything up to and including a score.
+    /// Everything from 0 up to and including a score.
     Zremrangebyscore(i64),
+    /// A string and when it expires, in Unix milliseconds.
+    Set(Text<'a>, i64),
     Hset(Text<'a>, Text<'a>),
     Hdel(Text<'a>),
     Unlink,
@@ -31,6 +33,7 @@ impl Change<'_> {
             Change::Zadd(_, _, event) => (EventClass::SortedSet, event),
             Change::Zrem(_) => (EventClass::SortedSet, c"zrem"),
             Change::Zremrangebyscore(_) => (EventClass::SortedSet, c"zremrangebyscore"),
+            Change::Set(..) => (EventClass::String, c"set"),
             Change::Hset(..) => (EventClass::Hash, c"hset"),
             Change::Hdel(_) => (EventClass::Hash, c"hdel"),
             Change::Unlink | Change::Vanish => (EventClass::Generic, c"del"),
@@ -55,7 +58,8 @@ impl Noted<'_> {
 
     /// Whether both changes fit in one command.
     fn joins(&self, other: &Noted) -> bool {
-        discriminant(&self.change) == discriminant(&other.change) && self.is_of(other)
+        let is_set = matches!(self.change, Change::Set(..));
+        discriminant(&self.change) == discriminant(&other.change) && !is_set && self.is_of(other)
     }
 }
 
@@ -111,6 +115,7 @@ impl<'a> Effects<'a> {
                 [Noted { key, change: Change::Zadd(score, element, _) }] => {
                     ctx.replicate_zadd(key, number.print(*score), element);
                 }
+                [Noted { key, change: Change::Set(text, at_ms) }] => ctx.replicate_set(key, text, *at_ms),
                 [first, ..] if first.change.is_propagated() => replicate_run(ctx, &first.key, run, &mut number),
                 _ => {}
             }
@@ -122,7 +127,11 @@ impl<'a> Effects<'a> {
         if let [noted] = self.noted.as_slice() {
             let (class, event) = noted.change.event();
             ctx.signal_modified(&noted.key);
-            return ctx.notify(class, event, &noted.key);
+            ctx.notify(class, event, &noted.key);
+            if let Change::Set(..) = noted.change {
+                ctx.notify(EventClass::Generic, c"expire", &noted.key);
+            }
+            return;
         }
         let mut sent: SmallVec<[(&Noted, &CStr); 4]> = SmallVec::new();
         for noted in &self.noted {
@@ -135,6 +144,9 @@ impl<'a> Effects<'a> {
             }
             sent.push((noted, event));
             ctx.notify(class, event, &noted.key);
+            if let Change::Set(..) = noted.change {
+                ctx.notify(EventClass::Generic, c"expire", &noted.key);
+            }
         }
     }
 }
@@ -154,8 +166,10 @@ fn replicate_run<'a>(ctx: Ctx, key: &Text<'a>, run: &[Noted<'a>], number: &mut F
             }
             Change::Zremrangebyscore(through) => {
                 command = c"ZREMRANGEBYSCORE";
-                args.extend([Text::new(b"-inf"), Text::new(through.to_string().as_bytes())]);
+                args.extend([Text::new(b"0"), Text::new(through.to_string().as_bytes())]);
             }
+            // `Set` has a way of its own.
+            Change::Set(..) | Change::Unlink | Change::Vanish => {}
             Change::Hset(field, value) => {
                 command = c"HSET";
                 args.extend([field.clone(), value.clone()]);
@@ -168,7 +182,6 @@ fn replicate_run<'a>(ctx: Ctx, key: &Text<'a>, run: &[Noted<'a>], number: &mut F
                 command = c"PEXPIREAT";
                 args.push(Text::new(at_ms.to_string().as_bytes()));
             }
-            Change::Unlink | Change::Vanish => {}
         }
     }
     ctx.replicate(command, args.iter());

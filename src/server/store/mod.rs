@@ -1,7 +1,10 @@
 //! Sorted sets, hashes and limiters on open keys, and the one recorder of what was changed.
 
 mod effects;
+mod ends;
+mod few;
 mod hash;
+mod leases;
 mod limiter;
 mod listeners;
 mod named;
@@ -11,6 +14,7 @@ mod zset;
 
 pub use effects::{Change, Effects};
 pub use hash::Hash;
+pub use leases::LeaseKey;
 pub use limiter::Limiter;
 pub use listeners::listen;
 pub use schedule::Schedule;

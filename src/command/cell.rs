@@ -1,0 +1,38 @@
+//! `CL.THROTTLE`: redis-cell's command, on `GCRA`.
+
+use super::args::{key, nothing_more, required};
+use super::rate::verdicts;
+use crate::command;
+use crate::docs::Doc;
+use crate::error::{Error, Result, Shown};
+use crate::number::parse_integer;
+use crate::rate::{self, Clock, Part, Request};
+use crate::server::{Access, Args, Call, Limiter};
+
+command! { THROTTLE = throttle;
+    Doc::write("cl.throttle", "key max_burst count period [quantity]",
+    "Takes units from a rate limiter, with the arguments and the reply of redis-cell.", "O(1)")
+    .fast().since("0.2.0")
+}
+
+fn throttle<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let max_burst = integer(&mut args)?;
+    let count = integer(&mut args)?;
+    let period = integer(&mut args)?;
+    let quantity = if args.len() > 0 { integer(&mut args)? } else { 1 };
+    nothing_more(&args)?;
+    let request = Request::of_cell(max_burst, count, period, quantity)?;
+    let part = Part::whole(Limiter::open(call, key, Access::Write), &request);
+    let clock = Clock::new(call.ctx.now_micros(), None);
+    let verdict = rate::run(&request, clock, &mut [part])?.verdict()?;
+    verdicts(request.algorithm).add(verdict.limited);
+    call.reply().integers(&verdict.cell_reply());
+    Ok(())
+}
+
+fn integer(args: &mut Args) -> Result<i64> {
+    let arg = required(args)?;
+    parse_integer(arg.bytes()).ok_or_else(|| Error::CellInteger(Shown::new(arg.bytes())))
+}

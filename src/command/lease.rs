@@ -1,0 +1,145 @@
+//! `RATE.ACQUIRE`, `RATE.RENEW`, `RATE.RELEASE` and `RATE.HELD`: how many at once.
+
+use super::args::{key, once, required, value_of};
+use crate::command;
+use crate::docs::Doc;
+use crate::error::{Error, Result, Shown};
+use crate::rate::{self, Clock, Holders, Verdict};
+use crate::server::{Access, Arg, Args, Call, LeaseKey};
+use crate::stats;
+
+command! { ACQUIRE = acquire;
+    Doc::write("rate.acquire", "key limit lease [NOW now:ms] [JSON]",
+    "Takes one of a limited number of leases, or says how long to wait for one.",
+    "O(log(N)+M) for N leases, of which M have ended.").fast().since("0.2.0")
+}
+
+command! { RENEW = renew;
+    Doc::write("rate.renew", "key token lease [NOW now:ms]", "Holds a lease for longer.", "O(log(N)) for N leases.")
+    .fast().since("0.2.0")
+}
+
+command! { RELEASE = release;
+    Doc::remove("rate.release", "key token ...", "Gives leases back.", "O(M*log(N)) for M tokens and N leases.")
+    .fast().since("0.2.0")
+}
+
+command! { HELD = held;
+    Doc::read("rate.held", "key [NOW now:ms]", "Says how many leases are held, and when the next one ends.",
+    "O(log(N)) for N leases.").fast().since("0.2.0")
+}
+
+fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let limit = rate::parse_limit(required(&mut args)?.bytes())?;
+    let lease = lease(&mut args)?;
+    let options = Options::parse(args, true)?;
+    let mut store = LeaseKey::open(call, key, Access::Write)?;
+    let (verdict, grant) = Holders::new(store.leases()?.as_mut(), options.clock(call))?.acquire(limit, lease)?;
+    if let Some(grant) = grant {
+        store.grant(&grant);
+    }
+    stats::LEASES.add(verdict.limited);
+    let reply = call.reply();
+    if options.json {
+        reply.bulk(json(&verdict).as_bytes());
+    } else {
+        reply.integers(&verdict.reply());
+    }
+    Ok(())
+}
+
+/// The reply's last field is the token.
+fn json(verdict: &Verdict) -> String {
+    let [_, limit, remaining, retry, reset, token] = verdict.reply();
+    format!(
+        "{{\"limited\":{},\"limit\":{limit},\"remaining\":{remaining},\"retry_after_ms\":{retry},\
+         \"reset_after_ms\":{reset},\"token\":{token}}}",
+        verdict.limited
+    )
+}
+
+fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let token = token(required(&mut args)?)?;
+    let lease = lease(&mut args)?;
+    let options = Options::parse(args, false)?;
+    let mut store = LeaseKey::open(call, key, Access::Write)?;
+    let renewal = Holders::new(store.leases()?.as_mut(), options.clock(call))?.renew(token, lease)?;
+    if let Some(renewal) = &renewal {
+        store.renew(token, renewal);
+    }
+    call.reply().integer(i64::from(renewal.is_some()));
+    Ok(())
+}
+
+fn release<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let mut tokens = args.map(token).collect::<Result<Vec<i64>>>()?;
+    if tokens.is_empty() {
+        return Err(Error::Arity);
+    }
+    tokens.sort_unstable();
+    tokens.dedup();
+    let mut store = LeaseKey::open(call, key, Access::Write)?;
+    let mut held = Vec::with_capacity(tokens.len());
+    {
+        let mut leases = store.leases()?;
+        let mut holders = Holders::new(leases.as_mut(), Clock::new(call.ctx.now_micros(), None))?;
+        for token in tokens {
+            if holders.holds(token)? {
+                held.push(token);
+            }
+        }
+    }
+    store.release(&held);
+    call.reply().count(held.len() as u64);
+    Ok(())
+}
+
+fn held<'c>(call: &'c Call<'c>) -> Result<()> {
+    let mut args = call.args();
+    let key = key(&mut args)?;
+    let options = Options::parse(args, false)?;
+    let store = LeaseKey::open(call, key, Access::Read)?;
+    let (held, next_ms) = Holders::new(store.leases()?.as_mut(), options.clock(call))?.held_ms()?;
+    call.reply().integers(&[i64::try_from(held).unwrap_or(i64::MAX), next_ms]);
+    Ok(())
+}
+
+fn lease(args: &mut Args) -> Result<u64> {
+    rate::parse_duration("lease", required(args)?.bytes())
+}
+
+fn token(arg: Arg) -> Result<i64> {
+    let takes = "a token of RATE.ACQUIRE";
+    rate::token(arg.bytes()).ok_or_else(|| Error::Takes { what: "token", takes, got: Shown::new(arg.bytes()) })
+}
+
+struct Options {
+    now: Option<i64>,
+    json: bool,
+}
+
+impl Options {
+    fn parse(mut args: Args, takes_json: bool) -> Result<Options> {
+        let (mut now, mut json) = (None, None);
+        while let Some(arg) = args.next() {
+            if arg.is("NOW") {
+                once(&mut now, rate::parse_now(value_of(&mut args, "NOW")?.bytes())?, "NOW")?;
+            } else if arg.is("JSON") && takes_json {
+                once(&mut json, (), "JSON")?;
+            } else {
+                return Err(Error::UnknownOption(Shown::new(arg.bytes())));
+            }
+        }
+        Ok(Options { now, json: json.is_some() })
+    }
+
+    fn clock(&self, call: &Call) -> Clock {
+        Clock::new(call.ctx.now_micros(), self.now)
+    }
+}

@@ -1,0 +1,143 @@
+//! What a string limiter keeps for one algorithm and window: a name and a few numbers.
+
+use super::clock::{micros_of, MAX_MILLIS, MICROS_OF_MILLI};
+use super::duration::{millis, push_duration};
+use super::line::LineText;
+use super::request::Algorithm;
+use super::rule::{Rule, Window, MAX_LIMIT};
+use crate::calendar::{Cycle, Offset, Unit};
+
+/// So much even `FORCE` does not exceed; it keeps sums within 64 bits.
+pub(super) const MAX_UNITS: u64 = 1_000_000_000_000_000_000;
+
+/// Which numbers they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// The end of a penalty.
+    Closed,
+    /// With the window in milliseconds.
+    Fixed(u64),
+    Counter(u64),
+    Gcra(u64),
+    Calendar(Unit, Offset),
+}
+
+/// The numbers. What they mean is the algorithm's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    /// The time they are about, in Unix milliseconds: the start of a window, the newest unit, the end of a penalty.
+    pub at_ms: u64,
+    /// Units of the current window; of `GCRA` the debt; of a penalty nothing.
+    pub amount: u128,
+    /// Units of the previous window; `COUNTER` alone.
+    pub previous: u64,
+}
+
+impl State {
+    /// Nothing is owed: as good as no state.
+    pub fn is_empty(&self) -> bool {
+        self.amount == 0 && self.previous == 0
+    }
+
+    /// The time in microseconds, at which a clock behind it stands still.
+    pub fn micros(&self) -> i64 {
+        micros_of(self.at_ms)
+    }
+
+    /// The amount as units.
+    pub fn units(&self) -> u64 {
+        u64::try_from(self.amount).unwrap_or(MAX_UNITS)
+    }
+}
+
+impl Name {
+    /// The name of a rule's numbers.
+    pub fn of(algorithm: Algorithm, rule: &Rule) -> Name {
+        match (algorithm, rule.window) {
+            (_, Window::Calendar(unit, offset)) => Name::Calendar(unit, offset),
+            (Algorithm::Counter, Window::Millis(millis)) => Name::Counter(millis),
+            (Algorithm::Gcra, Window::Millis(millis)) => Name::Gcra(millis),
+            (_, Window::Millis(millis)) => Name::Fixed(millis),
+        }
+    }
+
+    pub fn parse(text: &[u8]) -> Option<Name> {
+        let letters = text.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+        let (word, rest) = text.split_at_checked(letters)?;
+        match word {
+            b"gcra" => millis(rest).map(Name::Gcra),
+            b"fixed" => millis(rest).map(Name::Fixed),
+            b"counter" => millis(rest).map(Name::Counter),
+            b"closed" => rest.is_empty().then_some(Name::Closed),
+            unit => {
+                let offset = if rest.is_empty() { Offset::default() } else { Offset::parse(rest)? };
+                Some(Name::Calendar(Unit::parse(unit)?, offset))
+            }
+        }
+    }
+
+    /// Appends it to a text.
+    pub fn push(self, text: &mut LineText) {
+        let mut windowed = |word: &[u8], millis: u64| {
+            text.extend_from_slice(word);
+            push_duration(text, millis);
+        };
+        match self {
+            Name::Closed => text.extend_from_slice(b"closed"),
+            Name::Fixed(millis) => windowed(b"fixed", millis),
+            Name::Counter(millis) => windowed(b"counter", millis),
+            Name::Gcra(millis) => windowed(b"gcra", millis),
+            Name::Calendar(unit, offset) => {
+                text.extend_from_slice(unit.name().as_bytes());
+                if !offset.is_zero() {
+                    text.extend_from_slice(offset.to_string().as_bytes());
+                }
+            }
+        }
+    }
+
+    /// How many numbers there are: the time, an amount, and the previous window's.
+    pub fn numbers(self) -> usize {
+        match self {
+            Name::Closed => 1,
+            Name::Counter(_) => 3,
+            _ => 2,
+        }
+    }
+
+    /// The numbers, if a limiter could have written them.
+    pub fn state(self, at_ms: u128, amount: u128, previous: u128) -> Option<State> {
+        let most = match self {
+            // Twice the largest bucket, as of the millisecond's start.
+            Name::Gcra(millis) => {
+                let unit = u128::from(millis.saturating_mul(MICROS_OF_MILLI));
+                (2 * unit + u128::from(MICROS_OF_MILLI)).saturating_mul(u128::from(MAX_LIMIT))
+            }
+            _ => u128::from(MAX_UNITS),
+        };
+        let at_ms = u64::try_from(at_ms).ok().filter(|at_ms| *at_ms <= 2 * MAX_MILLIS)?;
+        let previous = u64::try_from(previous).ok().filter(|previous| *previous <= MAX_UNITS)?;
+        (amount <= most).then_some(State { at_ms, amount, previous })
+    }
+
+    /// When the numbers matter no longer, in microseconds. Of a bucket only its debt is known, not how fast it refills:
+    /// for that one it is the latest time there could be.
+    pub fn end(self, state: &State) -> i64 {
+        let after = |millis: u64, windows: u64| micros_of(state.at_ms.saturating_add(millis.saturating_mul(windows)));
+        match self {
+            Name::Closed => state.micros(),
+            Name::Fixed(millis) => after(millis, 1),
+            Name::Counter(millis) => {
+                let into = state.at_ms.checked_rem(millis).unwrap_or(0);
+                let windows = if state.amount > 0 { 2 } else { 1 };
+                after(millis, windows).saturating_sub(micros_of(into))
+            }
+            Name::Gcra(_) => state.micros().saturating_add(i64::try_from(state.amount).unwrap_or(i64::MAX)),
+            Name::Calendar(unit, offset) => {
+                let at_ms = i64::try_from(state.at_ms).unwrap_or(i64::MAX);
+                let span = Cycle::Calendar(unit, offset).containing(at_ms);
+                span.map_or(0, |span| span.end.saturating_mul(MICROS_OF_MILLI as i64))
+            }
+        }
+    }
+}

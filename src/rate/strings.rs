@@ -1,0 +1,163 @@
+//! `FIXED`, `COUNTER`, `GCRA` and `CALENDAR`: one string, which holds the numbers of every algorithm and window that the
+//! key has seen, side by side.
+
+use smallvec::SmallVec;
+
+use super::call::Outcome;
+use super::clock::Clock;
+use super::line::{Line, LineText};
+use super::request::{Algorithm, Request};
+use super::rule::Rule;
+use super::slot::{Name, State};
+use super::verdict::Standing;
+use super::{counter, fixed, gcra};
+use crate::error::Result;
+
+/// What a rule says of a call, and what the call leaves.
+pub(super) struct Judged {
+    /// Waits in here count from the time that decides.
+    pub standing: Standing,
+    /// The state if the call is taken, also by force.
+    pub taken: State,
+    /// The largest amount that a call leaves which is not forced.
+    pub most: u128,
+}
+
+/// What is to become of the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StringWrite {
+    /// It is to hold this text, and to expire then.
+    Set {
+        /// All of it.
+        text: LineText,
+        /// Unix ms.
+        expire_at_ms: i64,
+    },
+    /// Nothing is left of it.
+    Unlink,
+}
+
+/// One key's part of a call, judged.
+pub struct StringLimiter<'r> {
+    request: &'r Request,
+    rules: &'r [Rule],
+    clock: Clock,
+    line: Line,
+    numbers: SmallVec<[Numbers; 2]>,
+    standings: SmallVec<[Standing; 2]>,
+}
+
+/// What a rule keeps in the text.
+struct Numbers {
+    name: Name,
+    /// If the call is taken.
+    taken: State,
+    /// The largest amount to expect.
+    most: u128,
+}
+
+impl<'r> StringLimiter<'r> {
+    /// Judges the key's rules by its text, `None` if there is no key.
+    pub fn judge(
+        request: &'r Request,
+        rules: &'r [Rule],
+        clock: Clock,
+        text: Option<&[u8]>,
+    ) -> Result<StringLimiter<'r>> {
+        let line = text.map(Line::parse).transpose()?.unwrap_or_default();
+        let closed_for = line.get(Name::Closed).map_or(0, |closed| clock.until(closed.micros()));
+        let (mut numbers, mut standings) = (SmallVec::new(), SmallVec::new());
+        for rule in rules {
+            let name = Name::of(request.algorithm, rule);
+            let state = line.get(name);
+            // Each by its own newest time: what another window has seen must not let a call through here.
+            let at = clock.not_before(state.map(|state| state.micros()));
+            let Judged { standing, taken, most } = match request.algorithm {
+                Algorithm::Counter => counter::judge(state, rule, request.cost, at),
+                Algorithm::Gcra => gcra::judge(state, rule, request.cost, at),
+                _ => fixed::judge(state, rule, request.cost, at),
+            }?;
+            let standing = standing.seen_from_behind(clock.until(at));
+            standings.push(if closed_for > 0 { standing.closed_for(closed_for, request.cost) } else { standing });
+            numbers.push(Numbers { name, taken, most });
+        }
+        Ok(StringLimiter { request, rules, clock, line, numbers, standings })
+    }
+
+    /// What each rule says, in order.
+    pub(super) fn standings(&self) -> &[Standing] {
+        &self.standings
+    }
+
+    /// What is to become of the key, if anything. `expiry` is the one it has.
+    pub(super) fn write(&mut self, outcome: Outcome, expiry: impl Fn() -> Option<i64>) -> Result<Option<StringWrite>> {
+        match outcome {
+            Outcome::Nothing => Ok(None),
+            Outcome::Take => Ok(Some(self.check(true, false, expiry))),
+            Outcome::Deny { counts, closes } => Ok(Some(self.check(counts, closes, expiry))),
+            Outcome::Refund => self.refund(expiry),
+        }
+    }
+
+    /// Takes the call's cost from every rule, or closes the limiter, or both.
+    fn check(&mut self, takes: bool, closes: bool, expiry: impl Fn() -> Option<i64>) -> StringWrite {
+        let mut wait = 0;
+        for (Numbers { name, taken, most }, standing) in self.numbers.iter().zip(&self.standings) {
+            if takes {
+                self.line.set(*name, *taken, *most);
+            }
+            wait = if takes { standing.reset_if_taken } else { standing.reset }.max(wait);
+        }
+        if let Some(millis) = self.request.penalty_ms.filter(|_| closes) {
+            let end = State { at_ms: self.clock.after_millis(millis), amount: 0, previous: 0 };
+            self.line.set(Name::Closed, end, 0);
+        }
+        self.text_for(wait, expiry)
+    }
+
+    /// Gives the call's cost back to every rule; `None` if there is nothing to give back to.
+    fn refund(&mut self, expiry: impl Fn() -> Option<i64>) -> Result<Option<StringWrite>> {
+        let mut changed = false;
+        for (rule, Numbers { name, most, .. }) in self.rules.iter().zip(&self.numbers) {
+            let Some(state) = self.line.get(*name) else { continue };
+            let at = self.clock.not_before(Some(state.micros()));
+            let units = self.request.cost;
+            let refunded = match self.request.algorithm {
+                Algorithm::Counter => counter::refund(state, rule, units, at),
+                Algorithm::Gcra => gcra::refund(state, rule, units, at),
+                _ => fixed::refund(state, rule, units, at),
+            };
+            let Some(refunded) = refunded else { continue };
+            changed = true;
+            if refunded.is_empty() {
+                self.line.remove(*name);
+            } else {
+                self.line.set(*name, refunded, *most);
+            }
+        }
+        if !changed {
+            return Ok(None);
+        }
+        if self.line.is_empty() {
+            return Ok(Some(StringWrite::Unlink));
+        }
+        // How long what is left matters, the rules say as they do for any text.
+        let text = self.line.text();
+        let mut after = StringLimiter::judge(self.request, self.rules, self.clock, Some(&text))?;
+        let wait = after.standings.iter().map(|standing| standing.reset).max();
+        Ok(Some(after.text_for(wait.unwrap_or(0), expiry)))
+    }
+
+    /// The text, which matters to the call's own rules for `wait`.
+    fn text_for(&mut self, wait: u128, expiry: impl Fn() -> Option<i64>) -> StringWrite {
+        self.line.tidy(self.clock);
+        let is_of_call = |name| self.numbers.iter().any(|own| own.name == name);
+        let others = self.line.others_matter_for(is_of_call, self.clock, expiry);
+        StringWrite::Set { text: self.line.text(), expire_at_ms: self.clock.expire_at_ms(wait.max(others)) }
+    }
+}
+
+/// An error unless a text is a limiter's.
+pub fn recognise_string(text: &[u8]) -> Result<()> {
+    Line::parse(text).map(drop)
+}
