@@ -338,6 +338,52 @@ on_every_server! {
     }
 }
 
+/// The lines of a whole board, as `RANK.SCAN` gives them.
+fn lines_of(con: &mut Connection, key: &[u8]) -> Vec<String> {
+    let (mut cursor, mut lines) = (b"0".to_vec(), Vec::new());
+    loop {
+        let step = [vec![b"RANK.SCAN".to_vec(), key.to_vec(), cursor], words("COUNT 100 WITHTIME JSON")].concat();
+        let Value::Array(step) = must(con, &step) else { panic!("no step") };
+        let [Value::BulkString(next), Value::BulkString(text)] = step.as_slice() else { panic!("{step:?}") };
+        lines.extend(String::from_utf8_lossy(text).lines().map(str::to_owned));
+        cursor = next.clone();
+        if cursor == b"0" {
+            return lines;
+        }
+    }
+}
+
+on_every_server! {
+    /// As the guide describes it: scan the old shards, load each line into the new shard of its member.
+    fn the_number_of_shards_can_change(server: Server) {
+        for schema in ["FIELD a INT FIELD b ASC INT TIES FIRST", "FIELD a RANGE -500 500 TIES LAST S", "FIELD a"] {
+            let mut dice = Dice::new(64);
+            let mut both = Both::create(&server, schema);
+            for number in 0..2000 {
+                let (at, scores, member) = (both.at(&mut dice), both.scores(&mut dice), format!("m{number}").into_bytes());
+                both.write("RANK.ADD", &at, &scores, &member);
+                both.members.push(member);
+            }
+            let new_keys = keys_of(&mut both.con, "many", 64);
+            for (shard, key) in new_keys.iter().enumerate() {
+                expect(&mut both.con, &format!("RANK.CREATE {} {schema} SHARD {shard} 64", String::from_utf8_lossy(key)), "+OK");
+            }
+            for key in both.keys.clone() {
+                for line in lines_of(&mut both.con, &key) {
+                    let member = line.strip_prefix("{\"member\":\"").and_then(|rest| rest.split('"').next()).expect("a member");
+                    let key = new_keys[crc16(member.as_bytes()) % 64].clone();
+                    must(&mut both.con, &[b"RANK.LOAD".to_vec(), key, b"NX".to_vec(), line.into_bytes()]);
+                }
+            }
+            let expected = both.one("RANK.RANGE one 1 -1 ORDINAL", &[]);
+            let mut sharded = Sharded::new(&mut both.con, "many", 64, schema);
+            assert_eq!(sharded.count(), 2000);
+            assert_eq!(sharded.range(1, 2000, RankKind::Ordinal), expected, "{schema}");
+            assert_eq!(sharded.range(777, 50, RankKind::Ordinal), expected[776..826], "{schema}");
+        }
+    }
+}
+
 /// Members that only ever get better, and what is known of each at any time: the score that a write has begun to give it,
 /// and the one that it certainly has.
 pub struct Climbers {

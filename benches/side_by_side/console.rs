@@ -80,14 +80,18 @@ impl Console {
 
     pub fn shards(&self, it: &Shards) {
         self.say(&format!(
-            "{:>4} shards on {} nodes: {:>6} writes/s, {:>6} ranks/s, a rank {:.0} µs, a page {:.0} µs in {:.1} rounds",
+            "{:>4} shards on {} nodes: {:>6} writes/s, {:>6} ranks/s, a rank {:.0} µs, a page {:.0} µs in {:.1} rounds; \
+             cpu: a write {:.2} µs, a rank {:.1}, a page {:.0}",
             it.shards,
             it.nodes,
             thousands(it.writes),
             thousands(it.ranks),
             it.rank_micros,
             it.page_micros,
-            it.page_rounds
+            it.page_rounds,
+            it.write_cpu,
+            it.rank_cpu,
+            it.page_cpu
         ));
     }
 

@@ -98,6 +98,11 @@ pub struct Shards {
     pub members: u64,
     pub writes: f64,
     pub ranks: f64,
+    /// What all servers together work for one, in µs of a processor.
+    pub write_cpu: f64,
+    pub rank_cpu: f64,
+    pub page_cpu: f64,
+    /// What one takes if nobody else asks.
     pub rank_micros: f64,
     pub page_micros: f64,
     /// On average.

@@ -181,17 +181,25 @@ pub fn measure(kind: Kind, case: (usize, usize), members: u64, effort: &Effort, 
     console.doing(&format!("{shards} shards on {nodes} nodes"));
     // About as long as a slice of other sections takes, ten times.
     let jobs = (effort.slice.as_micros() as u64 * 10).max(10_000);
-    let rounds = effort.rounds.min(11) as u64;
+    let rounds = effort.rounds.min(5) as u64;
     let median = |micros: Vec<f64>| quantile(micros, 0.5);
+    let fewer = (jobs / shards as u64).max(500);
     let (mut writes, mut ranks) = (Vec::new(), Vec::new());
+    let (mut write_cpu, mut rank_cpu) = (0.0, 0.0);
     for round in 0..rounds {
         let numbers = round * jobs..(round + 1) * jobs;
-        writes.push(jobs as f64 / fleet.run(&fleet.writes(numbers.clone(), false)).as_secs_f64());
-        let fewer = (jobs / shards as u64).max(500);
-        let numbers = numbers.start..numbers.start + fewer;
-        ranks.push(fewer as f64 / fleet.run(&fleet.ranks(numbers)).as_secs_f64());
+        let commands = fleet.writes(numbers.clone(), false);
+        let (took, cpu) = fleet.with_cpu(|| fleet.run(&commands));
+        writes.push(jobs as f64 / took.as_secs_f64());
+        write_cpu += cpu;
+        let commands = fleet.ranks(numbers.start..numbers.start + fewer);
+        let (took, cpu) = fleet.with_cpu(|| fleet.run(&commands));
+        ranks.push(fewer as f64 / took.as_secs_f64());
+        rank_cpu += cpu;
     }
-    let (rank_micros, page_micros, page_rounds) = fleet.latencies(rounds * 20);
+    let calls = rounds * 20;
+    let ((rank_micros, _), _) = fleet.with_cpu(|| fleet.one_by_one(calls, Fleet::rank));
+    let ((page_micros, page_rounds), page_cpu) = fleet.with_cpu(|| fleet.one_by_one(calls, Fleet::page));
     Shards {
         server: server_name(&fleet.cluster.nodes[0]),
         nodes,
@@ -199,6 +207,9 @@ pub fn measure(kind: Kind, case: (usize, usize), members: u64, effort: &Effort, 
         members,
         writes: median(writes),
         ranks: median(ranks),
+        write_cpu: write_cpu / (rounds * jobs) as f64,
+        rank_cpu: rank_cpu / (rounds * fewer) as f64,
+        page_cpu: page_cpu / calls as f64,
         rank_micros,
         page_micros,
         page_rounds,
@@ -206,41 +217,55 @@ pub fn measure(kind: Kind, case: (usize, usize), members: u64, effort: &Effort, 
 }
 
 impl Fleet {
-    /// Of a rank and of a page anywhere, one after the other: the medians in µs, and the rounds of a page.
-    fn latencies(&self, calls: u64) -> (f64, f64, f64) {
-        let connections = self.cluster.nodes.iter().map(Server::connect).collect();
-        let mut clients =
-            Clients { connections, homes: self.keys.iter().cloned().zip(self.homes.iter().copied()).collect() };
-        let (mut ranks, mut pages, mut rounds) = (Vec::new(), Vec::new(), Vec::new());
-        for call in 0..calls {
-            let member = member(random(call, 4) % self.members);
-            let start = 1 + random(call, 5) % (self.members - PAGE);
-            if self.keys.len() == 1 {
-                let connection = &mut clients.connections[0];
-                ranks.push(timed(|| {
-                    drop(cmdv(connection, &[b"RANK.GET", self.keys[0].as_slice(), &member]).expect("a row"))
-                }));
-                let last = (start + PAGE - 1).to_string();
-                let words = [b"RANK.RANGE", self.keys[0].as_slice(), start.to_string().as_bytes(), last.as_bytes()]
-                    .map(<[u8]>::to_vec);
-                pages.push(timed(|| drop(cmdv(connection, &words).expect("rows"))));
-                rounds.push(1.0);
-                continue;
-            }
-            let mut sharded = Sharded::with_keys(&mut clients, self.keys.clone(), SCHEMA);
-            ranks.push(timed(|| assert!(sharded.rank(&member, RankKind::Competition).is_some())));
-            sharded.rounds = 0;
-            pages.push(timed(|| assert_eq!(sharded.range(start, PAGE, RankKind::Ordinal).len() as u64, PAGE)));
-            rounds.push(sharded.rounds as f64);
-        }
-        let mean = rounds.iter().sum::<f64>() / rounds.len() as f64;
-        (quantile(ranks, 0.5), quantile(pages, 0.5), mean)
+    /// What `act` gives, and what all servers together worked meanwhile, in µs: a busy machine does not change it much.
+    fn with_cpu<T>(&self, act: impl FnOnce() -> T) -> (T, f64) {
+        let seconds = |node: &Server| -> f64 {
+            let field = |name| node.info(name).parse::<f64>().expect("seconds");
+            field("used_cpu_user") + field("used_cpu_sys")
+        };
+        let cpu = || self.cluster.nodes.iter().map(seconds).sum::<f64>();
+        let before = cpu();
+        let result = act();
+        (result, (cpu() - before) * 1e6)
     }
-}
 
-/// In µs.
-fn timed(act: impl FnOnce()) -> f64 {
-    let start = Instant::now();
-    act();
-    start.elapsed().as_secs_f64() * 1e6
+    /// What one waits for, the median in µs, and in how many rounds on average.
+    fn one_by_one(&self, calls: u64, act: fn(&Fleet, &mut Clients, u64) -> usize) -> (f64, f64) {
+        let connections = self.cluster.nodes.iter().map(Server::connect).collect();
+        let homes = self.keys.iter().cloned().zip(self.homes.iter().copied()).collect();
+        let mut clients = Clients { connections, homes };
+        let (mut micros, mut rounds) = (Vec::new(), 0);
+        for call in 0..calls {
+            let start = Instant::now();
+            rounds += act(self, &mut clients, call);
+            micros.push(start.elapsed().as_secs_f64() * 1e6);
+        }
+        (quantile(micros, 0.5), rounds as f64 / calls as f64)
+    }
+
+    /// The rank of a member: in how many rounds.
+    fn rank(&self, clients: &mut Clients, call: u64) -> usize {
+        let member = member(random(call, 4) % self.members);
+        if let [key] = self.keys.as_slice() {
+            assert!(cmdv(&mut clients.connections[0], &[b"RANK.GET", key.as_slice(), &member]).is_ok());
+            return 1;
+        }
+        let mut sharded = Sharded::with_keys(clients, self.keys.clone(), SCHEMA);
+        assert!(sharded.rank(&member, RankKind::Competition).is_some());
+        sharded.rounds
+    }
+
+    /// A page anywhere: in how many rounds.
+    fn page(&self, clients: &mut Clients, call: u64) -> usize {
+        let start = 1 + random(call, 5) % (self.members - PAGE);
+        if let [key] = self.keys.as_slice() {
+            let (start, last) = (start.to_string(), (start + PAGE - 1).to_string());
+            let words: [&[u8]; 4] = [b"RANK.RANGE", key, start.as_bytes(), last.as_bytes()];
+            assert!(cmdv(&mut clients.connections[0], &words).is_ok());
+            return 1;
+        }
+        let mut sharded = Sharded::with_keys(clients, self.keys.clone(), SCHEMA);
+        assert_eq!(sharded.range(start, PAGE, RankKind::Ordinal).len() as u64, PAGE);
+        sharded.rounds
+    }
 }

@@ -277,21 +277,19 @@ fn shards(results: &Results) -> String {
     by_server(results, "", |server| {
         let measured: Vec<_> = results.shards.iter().filter(|it| it.server == server).collect();
         measured.first()?;
-        let heads =
-            ["nodes", "board", "members", "writes/s", "ranks/s", "one rank", "one page of 10", "rounds of a page"];
-        let mut table = Table::new(&strings(heads));
+        let heads = "nodes, board, members, writes/s, ranks/s, one rank, one page of 10, rounds of a page, \
+                     cpu of a write, cpu of a rank, cpu of a page";
+        let mut table = Table::new(&strings(heads.split(", ")));
         for it in measured {
             let board = if it.shards == 1 { "one key".into() } else { format!("{} shards", it.shards) };
-            table.row(&[
-                it.nodes.to_string(),
-                board,
-                size(it.members),
-                thousands(it.writes),
-                thousands(it.ranks),
-                format!("{:.0} µs", it.rank_micros),
-                format!("{:.0} µs", it.page_micros),
-                format!("{:.1}", it.page_rounds),
-            ]);
+            let micros = [it.rank_micros, it.page_micros].map(|micros| format!("{micros:.0} µs"));
+            let cpu = [it.write_cpu, it.rank_cpu, it.page_cpu].map(|micros| format!("{micros:.1} µs"));
+            let mut cells = vec![it.nodes.to_string(), board, size(it.members)];
+            cells.extend([thousands(it.writes), thousands(it.ranks)]);
+            cells.extend(micros);
+            cells.push(format!("{:.1}", it.page_rounds));
+            cells.extend(cpu);
+            table.row(&cells);
         }
         Some(table.finish())
     })
