@@ -138,4 +138,4 @@ deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
 
 clean: ## remove build output, downloaded servers and clients
 	cargo clean
-	rm -rf .servers dist examples/javascript/node_modules
+	rm -rf .servers dist clients/javascript/node_modules examples/javascript/node_modules

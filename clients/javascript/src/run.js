@@ -1,0 +1,120 @@
+// Sends calls with node-redis or ioredis, to one server or to a cluster.
+
+import { Key } from './call.js';
+import { translate } from './translate.js';
+
+/** What may go to replicas. */
+export const READS = new Set(
+  ('RANK.INFO RANK.GET RANK.SCORE RANK.QUERY RANK.STATS RANK.TOPN RANK.RANGE RANK.PAGE RANK.AROUND RANK.BYSCORE ' +
+    'RANK.AMONG RANK.AFTER RANK.BEFORE RANK.SCAN RANK.COUNT RANK.FORSCORE RANK.PERCENTILE RANK.SCOREAT RANK.GETDATA ' +
+    'RANK.PERIODS RANK.SHARD RANK.SHARDS RATE.PEEK RATE.HELD DUE.INFO').split(' '),
+);
+
+// Names and texts as Buffers, and integers as text: nothing is lost before it is parsed.
+const TYPES = { 36: Buffer, 58: String };
+
+function nodeRedis(client) {
+  const prefix = client._keyPrefix;
+  // Only a cluster can name the node of a shard.
+  const isCluster = typeof client.nodeClient === 'function';
+  return {
+    prefix,
+    send: (name, words, keys, readOnly, blocks) => {
+      const options = blocks ? { typeMapping: TYPES, timeout: undefined } : { typeMapping: TYPES };
+      const args = [name, ...words];
+      return isCluster ? client.sendCommand(keys[0], readOnly, args, options) : client.sendCommand(args, options);
+    },
+  };
+}
+
+function ioredis(client) {
+  // ioredis knows keys and flags only of the commands in its own table, so these are set on the command. The class
+  // is taken from a call that is never sent: it is the one that fits this client.
+  const probe = Object.create(client, { options: { value: {} }, sendCommand: { value: (command) => command.constructor } });
+  const Command = probe.callBuffer('PING');
+  return {
+    prefix: client.options.keyPrefix,
+    send: (name, words, keys, readOnly) => {
+      const command = new Command(name, words, { replyEncoding: null });
+      command.keys = keys;
+      command.isReadOnly = readOnly;
+      return client.sendCommand(command);
+    },
+  };
+}
+
+const senders = new WeakMap();
+
+function senderOf(client) {
+  let sender = senders.get(client);
+  if (sender === undefined) {
+    sender = typeof client.callBuffer === 'function' ? ioredis(client) : nodeRedis(client);
+    senders.set(client, sender);
+  }
+  return sender;
+}
+
+function prefixed(prefix, name) {
+  if (!prefix) return name;
+  const isText = typeof prefix === 'string' && typeof name === 'string';
+  return isText ? prefix + name : Buffer.concat([Buffer.from(prefix), Buffer.from(name)]);
+}
+
+async function send(client, call) {
+  const { prefix, send: sendWords } = senderOf(client);
+  const keys = [];
+  const words = call.args.map((arg) => {
+    if (!(arg instanceof Key)) return arg;
+    keys.push(prefixed(prefix, arg.name));
+    return keys.at(-1);
+  });
+  try {
+    return call.parse(await sendWords(call.name, words, keys, READS.has(call.name), call.blocks));
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+/** The result of one call. A board is created before the first write to it. */
+export async function run(client, call) {
+  if (call.board && !call.board.made) await send(client, call.board.create());
+  return send(client, call);
+}
+
+/** The results of several calls, which travel together. */
+export function execute(client, ...calls) {
+  return Promise.all(calls.map((call) => run(client, call)));
+}
+
+/** What a promise resolves to, or an error if that takes too long. */
+export async function within(milliseconds, promise, late) {
+  let timer;
+  const end = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(late()), milliseconds);
+  });
+  try {
+    return await Promise.race([promise, end]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A class whose methods send what the methods of the same names in `Calls` only describe. */
+export function sends(Calls) {
+  class Sender {
+    constructor(client, calls) {
+      this.client = client;
+      this.calls = calls;
+    }
+  }
+  for (const name of Object.getOwnPropertyNames(Calls.prototype).filter((name) => name !== 'constructor')) {
+    Object.defineProperty(Sender.prototype, name, {
+      configurable: true,
+      writable: true,
+      value(...args) {
+        return run(this.client, this.calls[name](...args));
+      },
+    });
+  }
+  return Sender;
+}

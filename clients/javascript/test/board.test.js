@@ -1,0 +1,55 @@
+// What happens with boards: made by the first write, errors.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+
+import * as rank from 'redis-rank';
+import { close, flushAll, ioredis, nodeRedis } from './support.js';
+
+const { Leaderboard } = rank;
+let clients;
+before(async () => {
+  clients = [await nodeRedis(), await ioredis()];
+});
+beforeEach(flushAll);
+after(() => clients.forEach(close));
+
+const onEach = (name, body) => test(name, async () => {
+  for (const client of clients) {
+    await flushAll();
+    await body(client);
+  }
+});
+
+onEach('the first write makes the board', async (client) => {
+  const board = new Leaderboard(client, 'game', { fields: ['score BITS 20'], keep: 2 });
+  assert.deepEqual(await board.top(3), []);
+  assert.equal(await board.info(), null);
+  await board.addMany({ ann: 1, bob: 2, cid: 3 });
+  assert.deepEqual((await board.top(3)).map(({ member }) => member), ['cid', 'bob']);
+  assert.equal((await board.info()).keep, 2);
+});
+
+onEach('errors are classes', async (client) => {
+  const board = new Leaderboard(client, 'game', { fields: ['gold BITS 10'] });
+  const rejects = (promise, Kind) => assert.rejects(promise, (error) => {
+    assert.ok(error instanceof rank.RankError && error instanceof rank.CommandError);
+    assert.equal(error.constructor, Kind);
+    assert.equal(error.name, Kind.name);
+    return true;
+  });
+  await assert.rejects(board.add('ann', 2000), { message: "field 'gold' takes 0 to 1023, got 2000" });
+  await rejects(board.add('ann', 2000), rank.ValueOutOfRange);
+  await rejects(board.add('ann', [1, 2]), rank.CommandError);
+  await rejects(new Leaderboard(client, 'game', { keep: 3 }).add('ann', 1), rank.SchemaError);
+  await client.set('text', 'x');
+  await rejects(new Leaderboard(client, 'text').top(1), rank.WrongType);
+  await rank.execute(client, rank.raw('ZADD', 'game', 0.5, 'stranger'));
+  await rejects(board.top(5), rank.DamagedBoard);
+  await rejects(rank.execute(client, rank.raw('RANK.NONE', 'x')), rank.ModuleNotLoaded);
+});
+
+test('what is no number or name is refused', () => {
+  const board = new Leaderboard(clients[0], 'game');
+  for (const value of [undefined, null, NaN, {}, true]) assert.throws(() => board.calls.add('ann', value), TypeError);
+});

@@ -1,0 +1,109 @@
+// What is sent, word by word, for each command of the module.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { BoardCalls } from '../src/board.js';
+import { Key } from '../src/call.js';
+import { ScheduleCalls } from '../src/due.js';
+import { LeaseCalls, LimiterCalls } from '../src/rate.js';
+import { READS } from '../src/run.js';
+import { close, ioredis } from './support.js';
+
+const board = new BoardCalls('b');
+const declared = new BoardCalls('{b}', {
+  fields: ['gold DIGITS 3', 'time ASC INT'], ties: 'FIRST S', keep: 9, update: 'BEST', data: '{b}:d', owned: true, offset: '+09:00',
+  periods: [{ unit: 'day', prefix: '{b}:day:', past: 7 }, { unit: 'EVERY 14d FROM 1767225600000', prefix: '{b}:season:' }],
+});
+const limits = new LimiterCalls(['5/1s', '100/1h'], { algorithm: 'GCRA', prefix: 'l:' });
+const lease = new LeaseCalls('k', { limit: 3, lease: 30 });
+const due = new ScheduleCalls('s');
+const noon = new Date('2026-01-01T12:00:00Z');
+
+const CALLS = {
+  'RANK.CREATE {b} FIELD gold DIGITS 3 FIELD time ASC INT TIES FIRST S KEEP 9 UPDATE BEST DATA {b}:d OWNED PERIOD day {b}:day: PAST 7 PERIOD EVERY 14d FROM 1767225600000 {b}:season: OFFSET +09:00':
+    declared.create(),
+  'RANK.CREATE b ASC ADOPT': new BoardCalls('b', { order: 'ASC' }).create({ adopt: true }),
+  'RANK.CREATE b LIKE other': board.createLike('other'),
+  'RANK.ALTER b UPDATE BEST NOKEEP NODATA NOPERIOD day': board.alter({ keep: null, update: 'BEST', data: null, dropPeriods: ['day'] }),
+  'RANK.ALTER b KEEP 5 DATA h OWNED PERIOD week w:': board.alter({ keep: 5, data: 'h', owned: true, periods: [{ unit: 'week', prefix: 'w:' }] }),
+  'RANK.INFO b': board.info(),
+  'RANK.CLEAR b': board.clear(),
+  'RANK.ROTATE b old DATA h': board.rotate('old', { data: 'h' }),
+  'RANK.VERIFY b REPAIR CURSOR 7 COUNT 10': board.verify({ repair: true, cursor: '7', count: 10 }),
+  'RANK.PERIODS b day NOW 1767268800000': board.periods('day', { now: noon }),
+  'RANK.ADD b NX KEEP 3 CH AT 1767268800000 5 ann': board.add('ann', 5, { nx: true, keep: 3, ch: true, at: noon }),
+  'RANK.ADD b 5 6.5 ann -1 9223372036854775807 bob': board.addMany({ ann: [5, 6.5], bob: [-1, 2n ** 63n - 1n] }),
+  'RANK.ADD b WITHRANK PERIOD day BEST DATA {"x":"é"} 5 ann': board.addRanked('ann', 5, { period: 'day', update: 'BEST', data: { x: 'é' } }),
+  'RANK.ADD b WITHRANK XX 5 ann': board.addManyRanked({ ann: 5 }, { xx: true }),
+  'RANK.MULTISET b 5 6 ann': board.multiset({ ann: [5, 6] }),
+  'RANK.INCR b AT 9 1 2 ann': board.incr('ann', [1, 2], { at: 9 }),
+  'RANK.INCR b WITHRANK PERIOD day 1 ann': board.incrRanked('ann', 1, { period: 'day' }),
+  'RANK.REM b ann bob': board.remove('ann', 'bob'),
+  'RANK.TRIM b 5': board.trim(5),
+  'RANK.TRIM b 5 RETURN': board.trimReturning(5),
+  'RANK.POP b 2 WORST ORDINAL WITHDATA WITHTIME JSON': board.pop(2, { worst: true, kind: 'ORDINAL', data: true, time: true }),
+  'RANK.LOAD b NX {} {}': board.load(['{}', '{}'], { nx: true }),
+  'RANK.GET b ann PERIOD day -1 JSON': board.get('ann', { period: ['day', -1] }),
+  'RANK.SCORE b ann': board.score('ann'),
+  'RANK.QUERY b ann LIMIT 0 5 DENSE JSON': board.query('ann', { limit: [0, 5], kind: 'DENSE' }),
+  'RANK.STATS b LIMIT 0 5 JSON': board.stats({ limit: [0, 5] }),
+  'RANK.TOPN b 5 PERIOD day ASC JSON': board.top(5, { period: 'day', order: 'ASC' }),
+  'RANK.RANGE b 1 -1 JSON': board.range(1, -1),
+  'RANK.PAGE b 2 10 JSON': board.page(2, 10),
+  'RANK.AROUND b ann 2 FILL JSON': board.around('ann', 2, { fill: true }),
+  'RANK.BYSCORE b (5 inf LIMIT 0 3 JSON': board.byScore('(5', Infinity, { limit: [0, 3] }),
+  'RANK.AMONG b 2 ann bob JSON': board.among(['ann', 'bob']),
+  'RANK.AFTER b 5 7 AT 9 MEMBER ann WITHTIME JSON': board.after(5, 7, { at: 9, member: 'ann', time: true }),
+  'RANK.BEFORE b 5 7 8 JSON': board.before(5, [7, 8]),
+  'RANK.SCAN b 0 COUNT 10 WITHTIME WITHDATA JSON': board.scan('0', { count: 10, time: true, data: true }),
+  'RANK.SCAN b x JSON': board.scanLines('x'),
+  'RANK.COUNT b': board.count(),
+  'RANK.COUNT b -inf 5': board.count(undefined, 5),
+  'RANK.FORSCORE b 5 ORDINAL AT 9 MEMBER ann': board.forScore(5, { kind: 'ORDINAL', at: 9, member: 'ann' }),
+  'RANK.PERCENTILE b ann': board.percentile('ann'),
+  'RANK.SCOREAT b 99.5': board.scoreAt(99.5),
+  'RANK.SETDATA b ann NX name Ann': board.setData('ann', { name: 'Ann' }, { nx: true }),
+  'RANK.PUTDATA b ann {"age":7}': board.putData('ann', { age: 7 }),
+  'RANK.GETDATA b ann': board.getData('ann'),
+  'RANK.GETDATA b ann name': board.getAttributes('ann', 'name'),
+  'RANK.DELDATA b ann name': board.delData('ann', 'name'),
+  'RATE.CHECK l:ann 5/1s 100/1h GCRA COST 2 FORCE PENALTY 5m NOW 9 EACH JSON': limits.check('ann', { cost: 2, force: true, penalty: '5m', now: 9 }),
+  'RATE.PEEK l:ann 5/1s 100/1h GCRA COST 2 EACH JSON': limits.peek('ann', { cost: 2 }),
+  'RATE.REFUND l:ann 5/1s 100/1h GCRA EACH JSON': limits.refund('ann'),
+  'RATE.ALL 2 l:ann l:all 5/1s 9/1s GCRA EACH JSON': limits.checkAll({ ann: '5/1s', all: '9/1s' }),
+  'RATE.RESET l:ann': limits.reset('ann'),
+  'CL.THROTTLE l:ann 15 30 60 1': limits.throttle('ann', 15, 30, 60),
+  'RATE.ACQUIRE k 3 30000ms': lease.acquire(),
+  'RATE.RENEW k 7 60000ms': lease.renewToken(7, { lease: 60 }),
+  'RATE.RELEASE k 7 8': lease.release(7, 8),
+  'RATE.HELD k NOW 9': lease.held({ now: 9 }),
+  'DUE.ADD s NX AT 1767268800000 a b': due.add(['a', 'b'], { at: noon, nx: true }),
+  'DUE.ADD s XX IN 500ms a': due.add('a', { after: 0.5, xx: true }),
+  'DUE.CLAIM s COUNT 5 LEASE 10s BLOCK 0ms NOW 9': due.claim({ count: 5, lease: '10s', block: 0, now: 9 }),
+  'DUE.POP s COUNT 5 BLOCK 1000ms': due.pop({ count: 5, block: 1 }),
+  'DUE.ACK s 7 a 8 b': due.ack({ token: 7, item: 'a' }, { token: 8, item: 'b' }),
+  'DUE.MOVE s IN 1m 7 a': due.move({ token: 7, item: 'a' }, { after: '1m' }),
+  'DUE.INFO s': due.info(),
+};
+
+test('every word', () => {
+  for (const [words, { name, args }] of Object.entries(CALLS)) {
+    assert.equal([name, ...args.map((arg) => (arg instanceof Key ? arg.name : arg))].join(' '), words);
+  }
+});
+
+test('each command of the module has a method, and reads are what the server calls so', async () => {
+  const client = await ioredis();
+  try {
+    // ShardedLeaderboard has the other two.
+    const names = new Set([...Object.values(CALLS).map(({ name }) => name), 'RANK.SHARD', 'RANK.SHARDS']);
+    for (const listed of await client.call('COMMAND', 'LIST', 'FILTERBY', 'MODULE', 'rank')) {
+      const [[, , flags]] = await client.call('COMMAND', 'INFO', listed);
+      assert.ok(names.has(listed.toUpperCase()), listed);
+      assert.equal(READS.has(listed.toUpperCase()), flags.includes('readonly'), listed);
+    }
+  } finally {
+    close(client);
+  }
+});

@@ -1,0 +1,37 @@
+// Schedules: the same values from every client.
+
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+
+import { Schedule } from 'redis-rank';
+import { CLIENTS, close, flushAll } from './support.js';
+
+const now = 1_700_000_000_000;
+beforeEach(flushAll);
+
+for (const [name, connect] of Object.entries(CLIENTS)) {
+  test(`schedules: ${name}`, async () => {
+    const client = await connect();
+    try {
+      const jobs = new Schedule(client, 'jobs');
+      assert.deepEqual([await jobs.add(['a', 'b'], { at: now }), await jobs.add('c', { at: now + 5000 })], [2, 1]);
+      const claims = await jobs.claim({ count: 2, lease: '10s', now });
+      assert.deepEqual(claims.map(({ item, attempt, dueMs }) => [item, attempt, dueMs]), [['a', 1, now], ['b', 1, now]]);
+      assert.deepEqual(await jobs.claim({ now }), []);
+      const moved = await jobs.move(claims[0], { at: now + 60_000 });
+      assert.ok(moved.item === 'a' && moved.token !== claims[0].token);
+      assert.equal(await jobs.move(claims[0], { after: '1s' }), null);
+      assert.equal(await jobs.ack(claims[1], claims[1]), 1);
+      assert.deepEqual(await jobs.info({ now: now + 5000 }), { items: 2, due: 1, claimed: 1, invalid: 0, nextMs: now + 5000 });
+      assert.deepEqual(await jobs.pop({ count: 9, now: now + 5000 }), [{ item: 'c', dueMs: now + 5000 }]);
+      assert.equal(await jobs.cancel('a', 'none'), 1);
+      assert.throws(() => jobs.calls.add('a', {}), TypeError);
+
+      await jobs.add('later', { after: 0.2 });
+      assert.deepEqual((await jobs.pop({ block: 20 })).map(({ item }) => item), ['later']);
+      assert.deepEqual(await jobs.claim({ block: '10ms' }), []);
+    } finally {
+      await close(client);
+    }
+  });
+}

@@ -1,0 +1,88 @@
+// A board over many keys answers as one board with the same members does.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+
+import { Leaderboard, ShardedLeaderboard, ValueOutOfRange } from 'redis-rank';
+import { close, flushAll, ioredis, ioredisCluster, nodeRedisCluster } from './support.js';
+
+const SCHEMAS = [
+  {},
+  { order: 'ASC' },
+  { fields: ['score BITS 4'], ties: 'LAST' },
+  { fields: ['gold INT', 'time ASC FLOAT'], ties: 'JOINED' },
+];
+const start = 1_700_000_000_000;
+
+let single;
+let clusters;
+before(async () => {
+  single = await ioredis();
+  clusters = [await nodeRedisCluster(), await ioredisCluster()];
+});
+beforeEach(flushAll);
+after(() => [single, ...clusters].forEach(close));
+
+async function boards(cluster, schema, members) {
+  const whole = new Leaderboard(single, 'whole', schema);
+  const cut = new ShardedLeaderboard(cluster, 'cut', 8, schema);
+  // A small generator of numbers, so that a failure can be repeated.
+  let seed = members;
+  const roll = (sides) => (seed = (seed * 48271) % 2147483647) % sides;
+  const names = [...Array.from({ length: members - 1 }, (_, number) => `member ${number}`), Buffer.from([255])];
+  const groups = new Map();
+  for (const name of names) {
+    const time = roll(5);
+    const scores = (schema.fields ?? [1]).map(() => roll(8));
+    groups.set(time, (groups.get(time) ?? new Map()).set(name, scores));
+  }
+  for (const [time, scores] of groups) {
+    for (const board of [whole, cut]) await board.addMany(scores, { at: start + time });
+  }
+  return { whole, cut, names };
+}
+
+for (const schema of SCHEMAS) {
+  test(`every answer: ${JSON.stringify(schema)}`, async () => {
+    for (const cluster of clusters) {
+      await flushAll();
+      const { whole, cut, names } = await boards(cluster, schema, 200);
+      for (const kind of ['COMPETITION', 'ORDINAL']) {
+        const timed = { kind, time: true };
+        assert.deepEqual(await cut.top(20, { kind }), await whole.top(20, timed));
+        assert.deepEqual(await cut.top(1000, { kind }), await whole.top(1000, timed));
+        for (const [from, n] of [[1, 1], [77, 30], [150, 1], [195, 30], [999, 5]]) {
+          assert.deepEqual(await cut.range(from, n, { kind }), await whole.range(from, from + n - 1, timed));
+        }
+        assert.deepEqual(await cut.page(4, 40, { kind }), await whole.page(4, 40, timed));
+        for (const name of [names[0], names[99], names.at(-1), 'nobody']) {
+          assert.deepEqual(await cut.get(name, { kind }), await whole.get(name, timed));
+          assert.deepEqual(await cut.percentile(name), await whole.percentile(name));
+          for (const distance of [0, 3, 150]) {
+            assert.deepEqual(await cut.around(name, distance, { kind }), await whole.around(name, distance, timed));
+          }
+        }
+        const group = [...names.filter((_, at) => at % 7 === 0), 'nobody', names[0]];
+        assert.deepEqual(await cut.friends(group, { kind }), await whole.among(group, timed));
+      }
+      assert.equal(await cut.count(3, 5), await whole.count(3, 5));
+      assert.equal(await cut.remove(...names.slice(0, 9), 'nobody'), 9);
+      assert.equal(await cut.count(), 191);
+    }
+  });
+}
+
+test('attributes, errors and keys', async () => {
+  for (const cluster of clusters) {
+    await flushAll();
+    const board = new ShardedLeaderboard(cluster, 'game', 4, { fields: ['score BITS 4'], data: 'who' });
+    await Promise.all(Array.from({ length: 9 }, (_, n) => board.add(`m${n}`, n, { data: { n } })));
+    assert.deepEqual((await board.top(2, { data: true })).map(({ data }) => data), [{ n: 8 }, { n: 7 }]);
+    assert.deepEqual(await board.incr('m0', 3), [3]);
+    await assert.rejects(board.add('ann', 99), ValueOutOfRange);
+    assert.deepEqual(await board.shards(), board.keys);
+    for (const name of ['ann', '{x}', Buffer.from([255, 0])]) assert.ok(board.keys.includes(await board.shard(name)));
+    await assert.rejects(async () => board.top(3, { kind: 'DENSE' }), TypeError);
+    assert.throws(() => new ShardedLeaderboard(cluster, 'game', 3), RangeError);
+  }
+});

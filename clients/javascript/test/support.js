@@ -1,0 +1,80 @@
+// Clients of every kind, to the servers that tests/clients.rs has started.
+
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createCluster } from 'redis';
+
+export const url = process.env.REDIS_URL;
+export const clusterUrl = process.env.REDIS_CLUSTER_URL;
+const { port } = new URL(url);
+const clusterPort = new URL(clusterUrl).port;
+
+export async function nodeRedis(options = {}) {
+  return createClient({ url, ...options }).on('error', () => {}).connect();
+}
+
+export async function nodeRedisCluster(options = {}) {
+  return createCluster({ rootNodes: [{ url: clusterUrl }], ...options }).on('error', () => {}).connect();
+}
+
+export async function ioredis(options = {}) {
+  return new Redis({ port, host: '127.0.0.1', ...options });
+}
+
+export async function ioredisCluster(options = {}) {
+  const cluster = new Cluster([{ port: clusterPort, host: '127.0.0.1' }], options);
+  await new Promise((resolve, reject) => cluster.once('ready', resolve).once('error', reject));
+  return cluster;
+}
+
+export const CLIENTS = {
+  'node-redis, RESP2': () => nodeRedis({ RESP: 2 }),
+  'node-redis, RESP3': () => nodeRedis({ RESP: 3 }),
+  'node-redis cluster, RESP2': () => nodeRedisCluster({ RESP: 2 }),
+  'node-redis cluster, RESP3': () => nodeRedisCluster({ RESP: 3 }),
+  'ioredis, RESP2': () => ioredis({ protocol: 2 }),
+  'ioredis, RESP3': () => ioredis({ protocol: 3 }),
+  'ioredis cluster, RESP2': () => ioredisCluster({ redisOptions: { protocol: 2 } }),
+  'ioredis cluster, RESP3': () => ioredisCluster({ redisOptions: { protocol: 3 } }),
+};
+
+export function close(client) {
+  return typeof client.callBuffer === 'function' ? client.disconnect() : client.destroy();
+}
+
+/** Does something with a client to each node, primaries and replicas. */
+export async function onEachNode(act) {
+  const cluster = await ioredisCluster();
+  const ports = cluster.nodes('all').map(({ options }) => [options.port, cluster.nodes('slave').some((node) => node.options.port === options.port)]);
+  cluster.disconnect();
+  const results = [];
+  for (const [nodePort, isReplica] of ports) {
+    const node = new Redis({ port: nodePort, host: '127.0.0.1' });
+    try {
+      results.push(await act(node, isReplica));
+    } finally {
+      node.disconnect();
+    }
+  }
+  return results;
+}
+
+export async function flushAll() {
+  const single = await ioredis();
+  await single.flushall();
+  single.disconnect();
+  await onEachNode((node, isReplica) => isReplica || node.flushall());
+}
+
+/** How often a command was called, and MOVED was answered, on all replicas and on all primaries. */
+export async function calls(command) {
+  const sums = { replicas: 0, primaries: 0, moved: 0 };
+  await onEachNode(async (node, isReplica) => {
+    const stats = await node.info('commandstats');
+    const count = Number(new RegExp(`cmdstat_${command.replace('.', '\\.')}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+    sums[isReplica ? 'replicas' : 'primaries'] += count;
+    sums.moved += Number(/errorstat_MOVED:count=(\d+)/.exec(await node.info('errorstats'))?.[1] ?? 0);
+  });
+  return sums;
+}
+
+export const resetStatistics = () => onEachNode((node) => node.config('RESETSTAT'));

@@ -1,0 +1,38 @@
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createCluster } from 'redis';
+import express from 'express';
+import fastify from 'fastify';
+import { expressRateLimit, fastifyRateLimit } from 'redis-rank/middleware';
+import { Leaderboard, Lease, RateLimiter, Schedule, execute, type Row, type Verdict } from 'redis-rank';
+
+const node = createClient();
+const board = new Leaderboard(node, 'game', { fields: ['gold INT', 'silver'], ties: 'FIRST', keep: 100 });
+new Leaderboard(createCluster({ rootNodes: [] }), 'game');
+new Leaderboard(new Redis(), Buffer.from('game'));
+new Leaderboard(new Cluster([]), 'game');
+
+const rows: Row[] = await board.top(3, { data: true, kind: 'DENSE', period: ['day', -1] });
+const [added, row]: [number, Row | null] = await execute(node, board.calls.add('ann', [1, 2]), board.calls.get('ann'));
+const verdict: Verdict = await new RateLimiter(node, ['5/1s'], { algorithm: 'GCRA' }).enforce('ann', { cost: 2 });
+const result: number = await new Lease(node, 'job', { limit: 2 }).run(async (lease) => lease.token);
+const claims = await new Schedule(node, 'jobs').claim({ count: 5, lease: '1m' });
+for await (const entry of board.scanAll()) entry.member.toUpperCase();
+console.log(rows, added, row?.rank, verdict.remaining, result, claims[0]?.dueMs);
+
+express().use(expressRateLimit(node, [{ name: 'user', rule: '5/1s' }], { failing: 'closed', cost: { '/export': 10 } }));
+await fastify().register(fastifyRateLimit, { client: node, rules: [{ name: 'user', rule: '5/1s', key: (request) => request.ip }] });
+
+// @ts-expect-error a number is needed
+board.top('3');
+// @ts-expect-error no such option
+board.top(3, { dta: true });
+// @ts-expect-error no such kind of rank
+board.get('ann', { kind: 'BEST' });
+// @ts-expect-error a row may be null
+(await board.get('ann')).rank;
+// @ts-expect-error one of at and after
+new Schedule(node, 'jobs').add('a', {});
+// @ts-expect-error no such algorithm
+new RateLimiter(node, '5/1s', { algorithm: 'MAGIC' });
+// @ts-expect-error a client is needed
+new Leaderboard('localhost', 'game');

@@ -1,0 +1,64 @@
+// The same values from every client, in RESP2 and RESP3.
+
+import assert from 'node:assert/strict';
+import { after, beforeEach, test } from 'node:test';
+
+import { Leaderboard, execute } from 'redis-rank';
+import { CLIENTS, close, flushAll } from './support.js';
+
+const exact = 2n ** 60n + 1n;
+const ann = { name: 'Ann', age: 7, tags: [1, null], large: 12345678901234567890 };
+
+beforeEach(flushAll);
+
+for (const [name, connect] of Object.entries(CLIENTS)) {
+  test(`boards: ${name}`, async () => {
+    const client = await connect();
+    try {
+      const game = new Leaderboard(client, 'game', { fields: ['gold INT', 'silver'], ties: 'FIRST', data: '{game}:who' });
+      assert.deepEqual(await game.addRanked('ann', [5, 0.5], { data: ann }), {
+        rank: 1, previousRank: null, member: 'ann', score: 5, scores: [5, 0.5],
+      });
+      assert.deepEqual(await game.incr('ann', [-1, 0.25]), [4, 0.75]);
+      assert.deepEqual(await game.score('ann'), [4, 0.75]);
+      assert.deepEqual(await game.get('ann', { data: true }), {
+        rank: 1, member: 'ann', score: 4, scores: [4, 0.75], data: ann,
+      });
+      assert.equal(await game.get('nobody'), null);
+      assert.equal((await game.getData('ann')).tags, '[1,null]');
+      assert.deepEqual(await game.getAttributes('ann', 'age', 'none'), ['7', null]);
+      await game.add('bob', [exact, 1]);
+      assert.deepEqual((await game.get('bob')).scores, [exact, 1]);
+      assert.deepEqual(await game.info(), {
+        members: 2,
+        fields: [{ name: 'gold', order: 'DESC', type: 'INT' }, { name: 'silver', order: 'DESC', type: 'FLOAT' }],
+        ties: 'FIRST', keep: null, update: 'SET', layout: 'spilled', bits: null, data: '{game}:who', periods: [], shard: null,
+        schema: '1 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {game}:who',
+      });
+
+      const plain = new Leaderboard(client, 'plain');
+      const odd = Buffer.from([255, 0]);
+      assert.equal(await plain.addMany(new Map([['ann', 1.5], ['bob', 2], ['dan', -3], [odd, Infinity]])), 4);
+      assert.deepEqual(await plain.top(2), [
+        { rank: 1, member: odd, score: Infinity, scores: [Infinity] },
+        { rank: 2, member: 'bob', score: 2, scores: [2] },
+      ]);
+      assert.deepEqual((await plain.among(['ann', 'nobody', 'bob'])).map(({ place, member }) => [place, member]), [[1, 'bob'], [2, 'ann']]);
+      assert.deepEqual(await plain.page(2, 3), {
+        page: 2, pages: 2, members: 4, rows: [{ rank: 4, member: 'dan', score: -3, scores: [-3] }],
+      });
+      assert.deepEqual(await plain.stats({ limit: [1, 1] }), [{ rank: 2, members: ['bob'], data: null }]);
+      assert.deepEqual(await plain.query('bob'), { rank: 2, members: ['bob'], data: null });
+      assert.equal(await plain.percentile('bob'), 50);
+      assert.equal(await plain.scoreAt(0), -3);
+      assert.deepEqual(await plain.around('nobody', 1), []);
+      assert.deepEqual(await execute(client, plain.calls.incr('ann', 1), plain.calls.trimReturning(1), plain.calls.count()), [
+        [2.5], ['ann', 'bob', 'dan'], 1,
+      ]);
+    } finally {
+      await close(client);
+    }
+  });
+}
+
+after(flushAll);

@@ -1,0 +1,102 @@
+"""What the sync and the asyncio classes share: how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .board import BoardCalls, Schema
+from .call import Duration, Name, Pause, Steps
+from .due import ScheduleCalls
+from .errors import LeaseDenied, LeaseLost, RateLimited
+from .rate import LeaseCalls, LimiterCalls, Limits
+from .run import one
+from .shards import ShardedCalls
+from .values import Verdict
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class BaseLeaderboard:
+    """A board, declared once and created by its first write.
+
+    `client` is a Redis or RedisCluster. Names of members are str; with members=bytes they are bytes.
+    """
+
+    def __init__(
+        self, client: Any, key: Name, *, members: Callable[[bytes], Any] | None = None, **schema: Unpack[Schema]
+    ):
+        self.client = client
+        self.calls = BoardCalls(key, schema, members)
+
+
+class BaseShardedLeaderboard:
+    """A board that is cut into 2, 4, 8 … 1024 shards, spread over a cluster by their keys. Answers are exact.
+
+    What cannot be reached is tried again for `timeout` seconds; then IncompleteAnswer is raised.
+    """
+
+    def __init__(self, client: Any, name: str, shards: int, *, timeout: float = 10, **schema: Unpack[Schema]):
+        self.client = client
+        self.calls = ShardedCalls(name, shards, schema, timeout)
+
+
+class BaseRateLimiter:
+    """Limiters with the same rules, one per key: RateLimiter(client, "5/1s", "1000/1h").
+
+    A rule is "limit/window"; with the algorithm GCRA also "limit/window/burst". `prefix` goes before every key.
+    """
+
+    def __init__(self, client: Any, *rules: str, prefix: str = "", **limits: Unpack[Limits]):
+        self.client = client
+        self.calls = LimiterCalls(rules, limits, prefix)
+
+
+def _shown(key: Name) -> str:
+    return key if isinstance(key, str) else repr(key)
+
+
+def enforced(key: Name, verdict: Verdict) -> Verdict:
+    if verdict.limited:
+        raise RateLimited(_shown(key), verdict)
+    return verdict
+
+
+class BaseLease:
+    """One of `limit` places, held for `lease` unless it is renewed. With limit=1 it is a lock.
+
+    As a context manager it waits up to `wait` seconds for a place, and raises LeaseDenied without one.
+    `token` grows with every grant: pass it on as a fencing token.
+    """
+
+    def __init__(self, client: Any, key: Name, limit: int = 1, lease: Duration = "30s", *, wait: float = 0):
+        self.client = client
+        self.calls = LeaseCalls(key, limit, lease)
+        self.wait = wait
+        self.token = 0
+
+    def _enter(self) -> Steps[None]:
+        left = self.wait
+        while not (grant := (yield from one(self.calls.acquire()))):
+            if left <= 0:
+                raise LeaseDenied(_shown(self.calls.key), grant)
+            # Others may release earlier than their leases end.
+            pause = min(left, max(grant.retry_after_ms, 1) / 1000, 0.1)
+            yield Pause(pause)
+            left -= pause
+        self.token = grant.token
+
+    def _exit(self, failed: bool) -> Steps[None]:
+        token, self.token = self.token, 0
+        held = yield from one(self.calls.release(token))
+        if not held and not failed:
+            raise LeaseLost(f"{_shown(self.calls.key)}: the lease ended before it was released")
+
+
+class BaseSchedule:
+    """Items that are released at a time. With items=bytes they are bytes."""
+
+    def __init__(self, client: Any, key: Name, *, items: Callable[[bytes], Any] | None = None):
+        self.client = client
+        self.calls = ScheduleCalls(key, items)

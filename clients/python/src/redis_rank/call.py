@@ -1,0 +1,165 @@
+"""A command as a value: what to send, and how to read the reply. Nothing here talks to a server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any, Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+
+Number = int | float
+Name = str | bytes
+Score = Number | Sequence[Number]
+Duration = str | int | float | timedelta
+Moment = int | datetime
+
+
+class Board(Protocol):
+    """What a write needs before it may run: a board that has been created."""
+
+    made: bool
+
+    def create(self) -> Call[None]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Generic[T]):
+    """One command. `board` is the one to be created before its first write."""
+
+    name: str
+    args: tuple[bytes, ...]
+    parse: Callable[[Any], T]
+    board: Board | None = None
+    keyless: bool = False
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A multi-step operation asks its runner to wait."""
+
+    seconds: float
+
+
+# An operation that needs several rounds: it yields the calls of a round, all sent at once, and receives
+# the result or the error of each.
+Steps = Generator["Sequence[Call[Any]] | Pause", "list[Any]", T]
+Work = Call[T] | Steps[T]
+
+
+def raw(name: str, *args: Name | Number) -> Call[Any]:
+    """Any other command, to send in the same pipeline. Its reply is returned as it is, in bytes."""
+    return Call(name, encode(args), lambda reply: reply)
+
+
+# --- arguments --------------------------------------------------------------------------------------
+
+
+def encode(args: Iterable[Name | Number]) -> tuple[bytes, ...]:
+    return tuple(argument(arg) for arg in args)
+
+
+def argument(value: Name | Number) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        # A name that is not UTF-8 arrives as surrogates, and goes back as the same bytes.
+        return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"expected a str, bytes, int or float, got {value!r}")
+    return repr(value).encode()
+
+
+def numbers(score: Score) -> list[Number]:
+    return [score] if isinstance(score, (int, float)) else list(score)
+
+
+def option(word: str, value: Name | Number | None) -> list[Name | Number]:
+    return [] if value is None else [word, value]
+
+
+def flags(**words: bool | None) -> list[Name | Number]:
+    return [word.upper() for word, given in words.items() if given]
+
+
+def duration(value: Duration) -> str:
+    """Seconds as a number, a timedelta, or text with a unit: 500ms, 30s, 5m, 2h, 1d."""
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    return value if isinstance(value, str) else f"{round(value * 1000)}ms"
+
+
+def moment(value: Moment) -> int:
+    """Unix time in milliseconds, or a datetime; one without a zone is in UTC."""
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+        return round(aware.timestamp() * 1000)
+    return value
+
+
+def at(value: Moment | None) -> list[Name | Number]:
+    return option("AT", None if value is None else moment(value))
+
+
+def json_text(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+
+
+# --- replies: the same values in RESP2 and RESP3, decoded or not --------------------------------------
+
+
+def text(value: bytes | str) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
+def number(value: Any) -> Number:
+    """An integer, a double, or either as text. A whole number is an int, as it is in JSON."""
+    if isinstance(value, (bytes, str)):
+        value = text(value)
+        try:
+            return int(value)
+        except ValueError:
+            value = float(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    result: Number = value
+    return result
+
+
+def optional(parse: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    return lambda reply: None if reply is None else parse(reply)
+
+
+def list_of(parse: Callable[[Any], T]) -> Callable[[Any], list[T]]:
+    return lambda reply: [parse(item) for item in reply]
+
+
+def pairs(reply: Any) -> dict[str, Any]:
+    """A map: in RESP3 it is one, in RESP2 a flat array."""
+    items = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2])
+    return {text(key): value for key, value in items}
+
+
+def plain(value: Any) -> Any:
+    """A reply of unknown shape with its strings as text."""
+    if isinstance(value, dict):
+        return {text(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return text(value) if isinstance(value, bytes) else value
+
+
+def nothing(_reply: Any) -> None:
+    return None
+
+
+def json_value(reply: Any) -> Any:
+    return json.loads(reply)
+
+
+def json_name(value: Any) -> str:
+    """A name in JSON: text, or base64 where it is not UTF-8."""
+    return text(base64.b64decode(value["base64"])) if isinstance(value, dict) else str(value)

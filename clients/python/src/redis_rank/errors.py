@@ -1,0 +1,91 @@
+"""Every error of this package is a RankError; those that the server sent are redis.ResponseError too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redis.exceptions import NoPermissionError, ResponseError
+
+if TYPE_CHECKING:
+    from .values import Grant, Verdict
+
+
+class RankError(Exception):
+    """The base of all."""
+
+
+class CommandError(RankError, ResponseError):
+    """The server refused a command; the text says what it expected."""
+
+
+class SchemaError(CommandError):
+    """The board has another schema, or lacks what the command needs."""
+
+
+class ValueOutOfRange(CommandError):
+    """A score is not one that its field can hold."""
+
+
+class DamagedBoard(CommandError):
+    """Something else has written to the key: see RANK.VERIFY."""
+
+
+class WrongType(CommandError):
+    """The key holds something else."""
+
+
+class NotPermitted(RankError, NoPermissionError):
+    """The user may not do this, or not with this key."""
+
+
+class ModuleNotLoaded(CommandError):
+    """The server does not know the command: the module, or this version of it, is not loaded."""
+
+
+class RateLimited(RankError):
+    """Raised by RateLimiter.enforce; `verdict` has the numbers."""
+
+    def __init__(self, key: str, verdict: Verdict):
+        wait = verdict.retry_after
+        super().__init__(f"{key}: " + ("it costs more than the limit" if wait is None else f"try again in {wait:g} s"))
+        self.verdict = verdict
+
+
+class LeaseDenied(RankError):
+    """All places are taken; `grant` says when one may be free."""
+
+    def __init__(self, key: str, grant: Grant):
+        super().__init__(f"{key}: all {grant.limit} are taken, the next lease ends in {grant.retry_after_ms} ms")
+        self.grant = grant
+
+
+class LeaseLost(RankError):
+    """The lease ended before the work did: somebody else may hold it."""
+
+
+class IncompleteAnswer(RankError):
+    """Some shards of a board did not answer in time, so there is no exact answer."""
+
+
+# The first whose words are in the server's text decides.
+_BY_TEXT: tuple[tuple[str, type[CommandError]], ...] = (
+    ("WRONGTYPE", WrongType),
+    ("unknown command", ModuleNotLoaded),
+    ("RANK.VERIFY", DamagedBoard),
+    ("schema", SchemaError),
+    ("field '", ValueOutOfRange),
+)
+
+
+def translate(error: Exception) -> Exception:
+    """The class of this package for what the server said; other errors are as they were."""
+    translated: Exception
+    if type(error) is NoPermissionError:
+        translated = NotPermitted(str(error))
+    elif type(error) is ResponseError:
+        message = str(error)
+        translated = next((kind for words, kind in _BY_TEXT if words in message), CommandError)(message)
+    else:
+        return error
+    translated.__cause__ = error
+    return translated

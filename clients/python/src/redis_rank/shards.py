@@ -1,0 +1,450 @@
+"""One board over many keys: exact answers for the whole from rounds of calls to all shards.
+
+docs/design.md describes how. Every method is a generator of rounds, see `Steps`; a round that meets a slot on its way
+or a primary that died is tried again, and an answer that lacks a shard is never given.
+"""
+
+from __future__ import annotations
+
+import binascii
+import functools
+import itertools
+import math
+import time
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+
+import redis.exceptions as exceptions
+
+from .board import BoardCalls, Kind, Schema, Write
+from .call import Call, Name, Number, Pause, Score, Steps, argument, encode, list_of, text
+from .errors import IncompleteAnswer
+from .run import succeeded
+from .values import GroupRow, Page, Row
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+T = TypeVar("T")
+Key = tuple[Any, ...]
+Bounds = list[tuple[int, int]]
+
+SLOTS = 16384
+# The most rows of a shard that are fetched rather than narrowed down further, on average.
+_ROWS_A_SHARD = 64
+# A member that is written so often that it is never seen twice at one place.
+_MOST_TRIES = 50
+_PAUSE = 0.05
+
+# The command was not run: try again.
+_REFUSED = (
+    exceptions.MovedError, exceptions.AskError, exceptions.TryAgainError, exceptions.ClusterDownError,
+    exceptions.BusyLoadingError, exceptions.ReadOnlyError, exceptions.MasterDownError,
+)  # fmt: skip
+# It may have been run: try again if that does no harm.
+_LOST = (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.RedisClusterException, OSError)
+
+
+class ShardRead(TypedDict, total=False):
+    kind: Literal["COMPETITION", "ORDINAL"]
+    data: bool
+
+
+def crc16(name: bytes) -> int:
+    return binascii.crc_hqx(name, 0)
+
+
+@functools.cache
+def tags(n: int) -> tuple[int, ...]:
+    """For each shard the smallest number whose slot lies in its part of the slots."""
+    if n not in {1 << bits for bits in range(1, 11)}:
+        raise ValueError(f"a board has 2, 4, 8 … 1024 shards, got {n}")
+    found: dict[int, int] = {}
+    number = 0
+    while len(found) < n:
+        found.setdefault(crc16(str(number).encode()) % SLOTS * n // SLOTS, number)
+        number += 1
+    return tuple(found[shard] for shard in range(n))
+
+
+def keys_of(name: str, n: int) -> list[str]:
+    return [f"{name}:{n}:{{{tag}}}" for tag in tags(n)]
+
+
+class Order:
+    """How rows compare, as keys that sort best first: fields, then the tie time, then the name."""
+
+    def __init__(self, schema: Schema):
+        fields = [field.upper().split() for field in schema.get("fields", ())] or [[schema.get("order", "DESC")]]
+        self._signs = [1 if "ASC" in field else -1 for field in fields]
+        rule = schema.get("ties", "SHARED").upper().split()[0]
+        self._time = {"SHARED": 0, "LAST": -1}.get(rule, 1)
+        self.fields = len(fields)
+        self.kind: Kind = "COMPETITION" if rule == "SHARED" else "ORDINAL"
+
+    def fields_key(self, scores: Sequence[Number]) -> Key:
+        return tuple(sign * score for sign, score in zip(self._signs, scores))
+
+    def key(self, row: Row | GroupRow) -> Key:
+        name: Key = (argument(row.member),)
+        if self._signs[0] < 0:
+            # Descending, and what is longer before what it starts with.
+            name = (*(-byte for byte in name[0]), 1)
+        return (*self.fields_key(row.scores), self._time * (row.time or 0), name)
+
+
+@dataclass
+class Window:
+    """Rows of one shard from position `first`, all of one moment."""
+
+    first: int
+    rows: list[Row]
+    keys: list[Key]
+    is_last: bool
+
+
+@dataclass
+class Merged:
+    """Neighbouring rows of the whole board; `before` are better than the first."""
+
+    before: int
+    rows: list[Row]
+    is_last: bool
+
+    def cut(self, start: int, n: int) -> list[Row] | None:
+        """Rows by position, if these are among them or the board ends before."""
+        end = self.before + len(self.rows)
+        if self.before >= start or (end < start + n - 1 and not self.is_last):
+            return None
+        skip = start - self.before - 1
+        return self.rows[skip : skip + n]
+
+
+def merge(order: Order, windows: list[Window], kind: Kind) -> Merged | None:
+    """The rows of which it is known how many are before them in every shard."""
+    # Of a shard whose window does not begin with its first row, nothing is known of what is before the window.
+    if any(window.first > 1 and not window.rows for window in windows):
+        return None
+    floor = max((window.keys[0] for window in windows if window.first > 1), default=None)
+    ceiling = min((window.keys[-1] for window in windows if not window.is_last), default=None)
+    known = [
+        (key, row)
+        for window in windows
+        for key, row in zip(window.keys, window.rows)
+        if (floor is None or key >= floor) and (ceiling is None or key <= ceiling)
+    ]
+    known.sort(key=lambda entry: entry[0])
+    if not known:
+        return Merged(0, [], True) if floor is None and ceiling is None else None
+    before = sum(window.first - 1 + bisect_left(window.keys, known[0][0]) for window in windows)
+
+    @functools.cache
+    def better(fields: Key) -> int:
+        total = 0
+        for window in windows:
+            at = bisect_left(window.keys, fields)
+            is_equal = at < len(window.keys) and window.keys[at][: order.fields] == fields
+            # The shard itself said how many are better than a row of its own.
+            total += window.rows[at].rank - 1 if is_equal else window.first - 1 + at
+        return total
+
+    rows = [
+        replace(row, rank=(before + at if kind == "ORDINAL" else better(key[: order.fields])) + 1)
+        for at, (key, row) in enumerate(known)
+    ]
+    return Merged(before, rows, ceiling is None)
+
+
+class ShardedCalls:
+    """The commands of a board that is cut into shards."""
+
+    def __init__(self, name: str, shards: int, schema: Schema, timeout: float):
+        if schema.get("periods"):
+            raise ValueError("a board with shards has no periods")
+        self.name = name
+        self.keys = keys_of(name, shards)
+        self.order = Order(schema)
+        self.timeout = timeout
+        data = schema.get("data")
+        # Attributes are in the slot of their shard.
+        hashes = [None] * shards if data is None else keys_of(data, shards)
+        self.boards = [
+            BoardCalls(key, {**schema, "data": hash_name} if hash_name else schema, None, ["SHARD", index, shards])
+            for index, (key, hash_name) in enumerate(zip(self.keys, hashes))
+        ]
+
+    # --- rounds -----------------------------------------------------------------------------------------
+
+    def _round(
+        self, calls: Sequence[Call[Any]], again: tuple[type[Exception], ...] = _REFUSED + _LOST
+    ) -> Steps[list[Any]]:
+        """The results of all calls; those that failed for a while are tried again."""
+        end = time.monotonic() + self.timeout
+        results = yield calls
+        while failed := [at for at, result in enumerate(results) if isinstance(result, again)]:
+            if time.monotonic() >= end:
+                error = results[failed[0]]
+                raise IncompleteAnswer(f"{len(failed)} of {len(calls)} calls got no answer: {error!r}") from error
+            yield Pause(_PAUSE)
+            for at, result in zip(failed, (yield [calls[at] for at in failed])):
+                results[at] = result
+        return [succeeded(result) for result in results]
+
+    def _home(self, member: Name) -> int:
+        return crc16(argument(member)) % len(self.boards)
+
+    def _kind(self, options: ShardRead) -> Kind:
+        kind: Kind = options.get("kind", self.order.kind)
+        if kind not in ("COMPETITION", "ORDINAL"):
+            raise ValueError(f"ranks over shards are COMPETITION or ORDINAL, got {kind}")
+        return kind
+
+    def shards(self) -> Call[list[str]]:
+        """RANK.SHARDS: the keys, as the server computes them; `calls.keys` are the same."""
+        return Call("RANK.SHARDS", encode([self.name, len(self.keys)]), list_of(text), keyless=True)
+
+    def shard(self, member: Name) -> Call[str]:
+        """RANK.SHARD: the key of a member."""
+        return Call("RANK.SHARD", encode([self.name, len(self.keys), member]), text, keyless=True)
+
+    # --- writes -----------------------------------------------------------------------------------------
+
+    def create(self) -> Steps[None]:
+        """Creates all shards. Other writes create those they need."""
+        yield from self._round([board.create() for board in self.boards])
+
+    def add(self, member: Name, score: Score, **options: Unpack[Write]) -> Steps[int]:
+        """RANK.ADD to the member's shard."""
+        [added] = yield from self._round([self.boards[self._home(member)].add(member, score, **options)])
+        return int(added)
+
+    def add_many(self, scores: Mapping[str, Score] | Mapping[bytes, Score], **options: Unpack[Write]) -> Steps[int]:
+        """RANK.ADD to each shard: all or none of a shard's members are written."""
+        parts: dict[int, dict[Any, Score]] = {}
+        for member, score in scores.items():
+            parts.setdefault(self._home(member), {})[member] = score
+        return sum((yield from self._round([self.boards[at].add_many(part, **options) for at, part in parts.items()])))
+
+    def incr(self, member: Name, delta: Score) -> Steps[tuple[Number, ...] | None]:
+        """RANK.INCR. If the connection is lost, it is not known whether it counted: that is an error."""
+        [scores] = yield from self._round([self.boards[self._home(member)].incr(member, delta)], _REFUSED)
+        return scores  # type: ignore[no-any-return]
+
+    def remove(self, *members: Name) -> Steps[int]:
+        """RANK.REM: how many were removed."""
+        return sum((yield from self._round([self.boards[self._home(member)].remove(member) for member in members])))
+
+    # --- reads ------------------------------------------------------------------------------------------
+
+    def count(self, low: Number | str | None = None, high: Number | str | None = None) -> Steps[int]:
+        """RANK.COUNT of all shards: one round."""
+        return sum((yield from self._round([board.count(low, high) for board in self.boards])))
+
+    def get(self, member: Name, **options: Unpack[ShardRead]) -> Steps[Row | None]:
+        """The member's row, with its rank in the whole board: its shard, then one round to the others."""
+        row = yield from self._find(member, options)
+        return None if row is None else (yield from self._ranked([row], self._kind(options)))[0]
+
+    def _find(self, member: Name, options: ShardRead) -> Steps[Row | None]:
+        call = self.boards[self._home(member)].get(
+            member, kind=self._kind(options), time=True, data=options.get("data", False)
+        )
+        [row] = yield from self._round([call])
+        return row  # type: ignore[no-any-return]
+
+    def _ranked(self, rows: list[Any], kind: Kind) -> Steps[list[Any]]:
+        """Rows with the ranks of their shards get those of the whole board."""
+        others = [
+            (at, self._count_before(board, row, kind))
+            for at, row in enumerate(rows)
+            for shard, board in enumerate(self.boards)
+            if shard != self._home(row.member)
+        ]
+        ranks = [row.rank for row in rows]
+        for (at, _), rank in zip(others, (yield from self._round([call for _, call in others]))):
+            ranks[at] += rank - 1
+        return [replace(row, rank=rank) for row, rank in zip(rows, ranks)]
+
+    @staticmethod
+    def _count_before(board: BoardCalls, row: Row | GroupRow, kind: Kind = "ORDINAL") -> Call[int]:
+        """One more than how many of a shard are before this place, or are better."""
+        if kind == "ORDINAL":
+            return board.for_score(row.scores, kind=kind, at=row.time, member=row.member)
+        return board.for_score(row.scores, kind=kind)
+
+    def friends(self, members: Sequence[Name], **options: Unpack[ShardRead]) -> Steps[list[GroupRow]]:
+        """The ranking inside a group, as RANK.AMONG: two rounds."""
+        parts: dict[int, list[Name]] = {}
+        for member in members:
+            parts.setdefault(self._home(member), []).append(member)
+        kind, data = self._kind(options), options.get("data", False)
+        groups = yield from self._round([
+            self.boards[at].among(part, kind=kind, time=True, data=data) for at, part in parts.items()
+        ])  # fmt: skip
+        rows: list[GroupRow] = yield from self._ranked([row for group in groups for row in group], kind)
+        rows.sort(key=self.order.key)
+        fields = [self.order.fields_key(row.scores) for row in rows]
+        places = [at if kind == "ORDINAL" else bisect_left(fields, fields[at]) for at in range(len(rows))]
+        return [replace(row, place=place + 1) for row, place in zip(rows, places)]
+
+    def top(self, n: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
+        """The best n: one round, or two if one shard has more than its share of them."""
+        return (yield from self._windows_until([(0, 0)] * len(self.boards), 1, n, options))
+
+    def range(self, start: int, n: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
+        """n rows from a position, from 1: a few rounds wherever it is."""
+        located = yield from self._locate(start - 1)
+        return (yield from self._windows_until(located, start, n, options))
+
+    def page(self, page: int, size: int, **options: Unpack[ShardRead]) -> Steps[Page]:
+        """A page from 1, with the number of pages and members."""
+        members = yield from self.count()
+        rows = yield from self.range((page - 1) * size + 1, size, **options)
+        return Page(page, -(-members // size), members, rows)
+
+    def around(self, member: Name, distance: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
+        """The member and its neighbours; empty if it is not on the board. Three rounds."""
+        for _ in range(_MOST_TRIES):
+            row = yield from self._find(member, {"kind": "ORDINAL"})
+            if row is None:
+                return []
+            ranks = yield from self._round([self._count_before(board, row) for board in self.boards])
+            share = self._share(distance) + 1
+            while True:
+                bounds = [(max(1, rank - share), rank + share) for rank in ranks]
+                windows = yield from self._windows(bounds, options)
+                if not any(other.member == row.member for window in windows for other in window.rows):
+                    # It was written meanwhile, and is somewhere else now.
+                    break
+                found = self._neighbours(windows, row, distance, self._kind(options))
+                if found is not None:
+                    return found
+                share *= 2
+        raise IncompleteAnswer(f"{text(argument(member))} was written all the time")
+
+    def _neighbours(self, windows: list[Window], row: Row, distance: int, kind: Kind) -> list[Row] | None:
+        merged = merge(self.order, windows, kind)
+        at = next((at for at, other in enumerate(merged.rows) if other.member == row.member), None) if merged else None
+        if merged is None or at is None:
+            return None
+        position = merged.before + 1 + at
+        start = max(1, position - distance)
+        return merged.cut(start, position + distance + 1 - start)
+
+    def percentile(self, member: Name) -> Steps[float | None]:
+        """RANK.PERCENTILE in the whole board."""
+        row = yield from self._find(member, {})
+        if row is None:
+            return None
+        fields = self.order.fields_key(row.scores)
+        worse = members = 0
+        boards = self.boards
+        while boards:
+            # How many are not worse: those before the first that is, or all.
+            calls: list[Call[Any]] = [board.after(1, row.scores, kind="ORDINAL") for board in boards]
+            answers = yield from self._round(calls + [board.count() for board in boards])
+            border = [
+                after[0].rank - 1 if after else count
+                for after, count in zip(answers[: len(boards)], answers[len(boards) :])
+            ]
+            # One reply tells whether that is so, and how many there are: a page with both rows of the border.
+            pages = yield from self._round([
+                board.page(count // _page_size(count) + 1, _page_size(count), kind="ORDINAL")
+                for board, count in zip(boards, border)
+            ])  # fmt: skip
+            again = []
+            for board, count, page in zip(boards, border, pages):
+                is_worse = {other.rank: self.order.fields_key(other.scores) > fields for other in page.rows}
+                before_is_not = count == 0 or is_worse.get(count) is False
+                after_is = page.members == count or is_worse.get(count + 1) is True
+                if before_is_not and after_is:
+                    worse, members = worse + page.members - count, members + page.members
+                else:
+                    again.append(board)
+            boards = again
+        return 100 * worse / members
+
+    # --- positions --------------------------------------------------------------------------------------
+
+    def _share(self, n: int) -> int:
+        """More of n rows in succession than a shard hardly ever has."""
+        return min(n, 2 * -(-n // len(self.boards)) + 8)
+
+    def _windows(self, bounds: Bounds, options: ShardRead) -> Steps[list[Window]]:
+        """Rows by position of each shard, both ends included."""
+        kind, data = self._kind(options), options.get("data", False)
+        answers = yield from self._round([
+            board.range(first, last, kind=kind, time=True, data=data) for board, (first, last) in zip(self.boards, bounds)
+        ])  # fmt: skip
+        return [
+            Window(first, rows, [self.order.key(row) for row in rows], len(rows) < last + 1 - first)
+            for (first, last), rows in zip(bounds, answers)
+        ]
+
+    def _windows_until(self, located: Bounds, start: int, n: int, options: ShardRead) -> Steps[list[Row]]:
+        """n rows from a position, of which it is known how many rows of each shard are before it, from … to."""
+        slack, share = 1, self._share(n)
+        while True:
+            bounds = [(max(1, low + 1 - slack), high + share + slack) for low, high in located]
+            windows = yield from self._windows(bounds, options)
+            merged = merge(self.order, windows, self._kind(options))
+            found = merged.cut(start, n) if merged else None
+            if found is not None:
+                return found
+            # A shard has more than its share of the rows, or somebody wrote meanwhile.
+            slack, share = slack * 4, share * 2
+
+    def _locate(self, target: int) -> Steps[Bounds]:
+        """How many rows of each shard are among the first `target`, from … to; two rounds narrow it down."""
+        counts = yield from self._round([board.count() for board in self.boards])
+        low, high = [0] * len(counts), counts
+        if target == 0:
+            return list(zip(low, low))
+        halve = False
+        for _ in range(64):
+            width = sum(high) - sum(low)
+            if width <= _ROWS_A_SHARD * len(self.boards):
+                break
+            pivots = yield from self._pivots(low, high, target, halve)
+            calls = [self._count_before(board, pivot) for pivot in pivots for board in self.boards]
+            ranks = iter((yield from self._round(calls)))
+            for _ in pivots:
+                before = [next(ranks) - 1 for _ in self.boards]
+                narrowed = [min(max(count, least), most) for count, least, most in zip(before, low, high)]
+                if sum(before) <= target:
+                    low = narrowed
+                else:
+                    high = narrowed
+            halve = not halve and sum(high) - sum(low) > width / 2
+        return list(zip(low, high))
+
+    def _pivots(self, low: list[int], high: list[int], target: int, halve: bool) -> Steps[list[Row]]:
+        """Rows that are probably a little before and a little behind the target; to halve, one in the middle."""
+        width = sum(high) - sum(low)
+        share = min(max((target - sum(low)) / width, 0), 1)
+        # Shards are random parts of the board: how far a pivot is off grows with the root of the distance.
+        margin = (2 * math.sqrt(width * share * (1 - share)) + len(low)) / width
+        parts = [0.5] if halve else [share - margin, share + margin]
+        open_shards = [at for at in range(len(low)) if high[at] > low[at]]
+        answers = iter((yield from self._round([
+            self._row_at(at, low[at], high[at] - 1, part) for part in parts for at in open_shards
+        ])))  # fmt: skip
+        samples = [[(high[at] - low[at], row) for at in open_shards for row in next(answers)] for _ in parts]
+        return [self._median(sample) for sample in samples if sample]
+
+    def _row_at(self, shard: int, first: int, last: int, part: float) -> Call[list[Row]]:
+        position = first + round((last - first) * min(max(part, 0), 1)) + 1
+        return self.boards[shard].range(position, position, time=True)
+
+    def _median(self, sample: list[tuple[int, Row]]) -> Row:
+        """The row that leaves half of the weights, and so at least a quarter of the rows, on each side."""
+        sample.sort(key=lambda weighted: self.order.key(weighted[1]))
+        total = list(itertools.accumulate(weight for weight, _ in sample))
+        return sample[bisect_left(total, total[-1] / 2)][1]
+
+
+def _page_size(position: int) -> int:
+    """The smallest size of pages of which one holds this position and the next."""
+    return 1 if position == 0 else next(size for size in range(2, position + 3) if position % size)

@@ -1,0 +1,84 @@
+"""What happens with boards: made by the first write, pipelines, errors."""
+
+import redis
+from redis_rank import (
+    CommandError, DamagedBoard, Leaderboard, ModuleNotLoaded, NotPermitted, RankError, SchemaError, ValueOutOfRange,
+    WrongType, execute, raw,
+)  # fmt: skip
+from support import Case, URL
+
+
+class Creation(Case):
+    def test_the_first_write_makes_the_board(self) -> None:
+        board = Leaderboard(self.redis, "game", fields=["score BITS 20"], keep=2)
+        self.assertEqual(board.top(3), [])
+        self.assertEqual(self.redis.exists("game"), 0)
+        board.add_many({"ann": 1, "bob": 2, "cid": 3})
+        self.assertEqual([row.member for row in board.top(3)], ["cid", "bob"])
+        self.assertEqual(Leaderboard(self.redis, "game", fields=["score BITS 20"], keep=2).add("dan", 9), 1)
+
+    def test_a_board_without_a_schema_is_a_sorted_set(self) -> None:
+        Leaderboard(self.redis, "plain").add("ann", 5)
+        self.assertEqual(self.redis.zrange("plain", 0, -1, withscores=True), [(b"ann", 5.0)])
+
+    def test_another_schema_is_an_error_and_nothing_is_written(self) -> None:
+        Leaderboard(self.redis, "game", keep=2).add("ann", 1)
+        with self.assertRaises(SchemaError):
+            Leaderboard(self.redis, "game", keep=3).add("bob", 1)
+        self.assertEqual(Leaderboard(self.redis, "game").count(), 1)
+
+
+class Pipelines(Case):
+    def test_several_calls_in_one_round_trip(self) -> None:
+        board = Leaderboard(self.redis, "game", ties="FIRST")
+        results = execute(self.redis, board.calls.add("ann", 5), board.calls.top(1), board.calls.count())
+        self.assertEqual((results[0], results[1][0].member, results[2]), (1, "ann", 1))
+        self.assertEqual(board.info().ties, "FIRST")
+
+    def test_a_transaction(self) -> None:
+        board = Leaderboard(self.redis, "game")
+        with redis.Redis.from_url(URL, decode_responses=True) as decoded:
+            for client in (self.redis, decoded):
+                added, row = execute(client, board.calls.add("ann", 5), board.calls.get("ann"), transaction=True)
+                self.assertEqual((row.rank, row.member, row.score), (1, "ann", 5))
+
+    def test_an_error_among_several_is_raised(self) -> None:
+        board = Leaderboard(self.redis, "game", fields=["score INT"])
+        with self.assertRaises(ValueOutOfRange):
+            execute(self.redis, board.calls.add("ann", 5), board.calls.add("bob", 0.5))
+
+
+class Errors(Case):
+    def expect(self, kind: type[Exception], act: object) -> Exception:
+        with self.assertRaises(kind) as caught:
+            act()  # type: ignore[operator]
+        self.assertIs(type(caught.exception), kind)
+        self.assertIsInstance(caught.exception, RankError)
+        return caught.exception
+
+    def test_errors_are_classes(self) -> None:
+        board = Leaderboard(self.redis, "game", fields=["gold BITS 10"])
+        error = self.expect(ValueOutOfRange, lambda: board.add("ann", 2000))
+        self.assertEqual(str(error), "field 'gold' takes 0 to 1023, got 2000")
+        self.assertIsInstance(error, redis.ResponseError)
+        self.expect(CommandError, lambda: board.add("ann", (1, 2)))
+        self.expect(SchemaError, lambda: Leaderboard(self.redis, "game", keep=3).create())
+        self.redis.set("text", "x")
+        self.expect(WrongType, lambda: Leaderboard(self.redis, "text").top(1))
+        self.redis.zadd("game", {"stranger": 0.5})
+        self.expect(DamagedBoard, lambda: board.top(5))
+
+    def test_permissions(self) -> None:
+        self.redis.execute_command("ACL SETUSER reader on nopass ~game* +rank.topn")
+        self.addCleanup(self.redis.execute_command, "ACL DELUSER", "reader")
+        with redis.Redis.from_url(URL, username="reader", password="x") as client:
+            self.assertEqual(Leaderboard(client, "game").top(1), [])
+            self.expect(NotPermitted, lambda: Leaderboard(client, "game").add("ann", 1))
+            self.expect(NotPermitted, lambda: Leaderboard(client, "other").top(1))
+
+    def test_what_is_not_of_the_server_stays_as_it_is(self) -> None:
+        with self.assertRaises(redis.ConnectionError):
+            Leaderboard(redis.Redis(port=1), "game").top(1)
+
+    def test_a_server_without_the_command(self) -> None:
+        self.expect(ModuleNotLoaded, lambda: execute(self.redis, raw("RANK.NONE", "x")))

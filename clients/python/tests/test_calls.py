@@ -1,0 +1,121 @@
+"""What is sent, word by word, for each command of the module."""
+
+import unittest
+from datetime import datetime, timedelta, timezone
+
+from redis_rank import Claim, Period, call
+from redis_rank.board import BoardCalls
+from redis_rank.due import ScheduleCalls
+from redis_rank.rate import LeaseCalls, LimiterCalls
+from redis_rank.run import READS
+from redis_rank.shards import ShardedCalls
+from support import Case
+
+board = BoardCalls("b", {})
+declared = BoardCalls("{b}", {
+    "fields": ["gold DIGITS 3", "time ASC INT"], "ties": "FIRST S", "keep": 9, "update": "BEST", "data": "{b}:d",
+    "owned": True, "periods": [Period("day", "{b}:day:", 7), Period("EVERY 14d FROM 1767225600000", "{b}:season:")],
+    "offset": "+09:00",
+})  # fmt: skip
+limits = LimiterCalls(["5/1s", "100/1h"], {"algorithm": "GCRA"}, "l:")
+lease = LeaseCalls("k", 3, 30)
+due = ScheduleCalls("s")
+sharded = ShardedCalls("game", 2, {}, 1)
+noon = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+
+CALLS = {
+    "RANK.CREATE {b} FIELD gold DIGITS 3 FIELD time ASC INT TIES FIRST S KEEP 9 UPDATE BEST DATA {b}:d OWNED "
+    "PERIOD day {b}:day: PAST 7 PERIOD EVERY 14d FROM 1767225600000 {b}:season: OFFSET +09:00": declared.create(),
+    "RANK.CREATE b ASC ADOPT": BoardCalls("b", {"order": "ASC"}).create(adopt=True),
+    "RANK.CREATE b LIKE other": board.create_like("other"),
+    "RANK.ALTER b UPDATE BEST NOKEEP NODATA NOPERIOD day": board.alter(keep=None, update="BEST", data=None, drop_periods=["day"]),
+    "RANK.ALTER b KEEP 5 DATA h OWNED PERIOD week w:": board.alter(keep=5, data="h", owned=True, periods=[Period("week", "w:")]),
+    "RANK.INFO b": board.info(),
+    "RANK.CLEAR b": board.clear(),
+    "RANK.ROTATE b old DATA h": board.rotate("old", data="h"),
+    "RANK.VERIFY b REPAIR CURSOR 7 COUNT 10": board.verify(repair=True, cursor="7", count=10),
+    "RANK.PERIODS b day NOW 1767268800000": board.periods("day", now=noon),
+    "RANK.ADD b NX KEEP 3 CH AT 1767268800000 5 ann": board.add("ann", 5, nx=True, keep=3, ch=True, at=noon),
+    "RANK.ADD b 5 6.5 ann -1 2 bob": board.add_many({"ann": (5, 6.5), "bob": (-1, 2)}),
+    'RANK.ADD b WITHRANK PERIOD day BEST DATA {"x":"é"} 5 ann': board.add_ranked("ann", 5, period="day", update="BEST", data={"x": "é"}),
+    "RANK.ADD b WITHRANK XX 5 ann": board.add_many_ranked({"ann": 5}, xx=True),
+    "RANK.MULTISET b 5 6 ann": board.multiset({"ann": (5, 6)}),
+    "RANK.INCR b AT 9 1 2 ann": board.incr("ann", (1, 2), at=9),
+    "RANK.INCR b WITHRANK PERIOD day 1 ann": board.incr_ranked("ann", 1, period="day"),
+    "RANK.REM b ann bob": board.remove("ann", "bob"),
+    "RANK.TRIM b 5": board.trim(5),
+    "RANK.TRIM b 5 RETURN": board.trim_returning(5),
+    "RANK.POP b 2 WORST ORDINAL WITHDATA WITHTIME JSON": board.pop(2, worst=True, kind="ORDINAL", data=True, time=True),
+    "RANK.LOAD b NX {} {}": board.load(["{}", "{}"], nx=True),
+    "RANK.GET b ann PERIOD day -1 JSON": board.get("ann", period=("day", -1)),
+    "RANK.SCORE b ann": board.score("ann"),
+    "RANK.QUERY b ann LIMIT 0 5 DENSE JSON": board.query("ann", limit=(0, 5), kind="DENSE"),
+    "RANK.STATS b LIMIT 0 5 JSON": board.stats(limit=(0, 5)),
+    "RANK.TOPN b 5 PERIOD day ASC JSON": board.top(5, period="day", order="ASC"),
+    "RANK.RANGE b 1 -1 JSON": board.range(1, -1),
+    "RANK.PAGE b 2 10 JSON": board.page(2, 10),
+    "RANK.AROUND b ann 2 FILL JSON": board.around("ann", 2, fill=True),
+    "RANK.BYSCORE b (5 inf LIMIT 0 3 JSON": board.by_score("(5", float("inf"), limit=(0, 3)),
+    "RANK.AMONG b 2 ann bob JSON": board.among(["ann", "bob"]),
+    "RANK.AFTER b 5 7 AT 9 MEMBER ann WITHTIME JSON": board.after(5, 7, at=9, member="ann", time=True),
+    "RANK.BEFORE b 5 7 8 JSON": board.before(5, (7, 8)),
+    "RANK.SCAN b 0 COUNT 10 WITHTIME WITHDATA JSON": board.scan(count=10, time=True, data=True),
+    "RANK.SCAN b x JSON": board.scan_lines("x"),
+    "RANK.COUNT b": board.count(),
+    "RANK.COUNT b -inf 5": board.count(high=5),
+    "RANK.FORSCORE b 5 ORDINAL AT 9 MEMBER ann": board.for_score(5, kind="ORDINAL", at=9, member="ann"),
+    "RANK.PERCENTILE b ann": board.percentile("ann"),
+    "RANK.SCOREAT b 99.5": board.score_at(99.5),
+    "RANK.SETDATA b ann NX name Ann": board.set_data("ann", {"name": "Ann"}, nx=True),
+    'RANK.PUTDATA b ann {"age":7}': board.put_data("ann", {"age": 7}),
+    "RANK.GETDATA b ann": board.get_data("ann"),
+    "RANK.GETDATA b ann name": board.get_attributes("ann", "name"),
+    "RANK.DELDATA b ann name": board.del_data("ann", "name"),
+    "RATE.CHECK l:ann 5/1s 100/1h GCRA COST 2 FORCE PENALTY 5m NOW 9 EACH JSON": limits.check("ann", cost=2, force=True, penalty="5m", now=9),
+    "RATE.PEEK l:ann 5/1s 100/1h GCRA COST 2 EACH JSON": limits.peek("ann", cost=2),
+    "RATE.REFUND l:ann 5/1s 100/1h GCRA EACH JSON": limits.refund("ann"),
+    "RATE.ALL 2 l:ann l:all 5/1s 9/1s GCRA EACH JSON": limits.check_all({"ann": "5/1s", "all": "9/1s"}),
+    "CL.THROTTLE l:ann 15 30 60 1": limits.throttle("ann", 15, 30, 60),
+    "RANK.SHARDS game 2": sharded.shards(),
+    "RANK.SHARD game 2 ann": sharded.shard("ann"),
+    "RATE.RESET l:ann": limits.reset("ann"),
+    "RATE.ACQUIRE k 3 30000ms": lease.acquire(),
+    "RATE.RENEW k 7 60000ms": lease.renew(7, lease=timedelta(minutes=1)),
+    "RATE.RELEASE k 7 8": lease.release(7, 8),
+    "RATE.HELD k NOW 9": lease.held(now=9),
+    "DUE.ADD s NX AT 1767268800000 a b": due.add("a", "b", at=noon, nx=True),
+    "DUE.ADD s XX IN 500ms a": due.add("a", after=0.5, xx=True),
+    "DUE.CLAIM s COUNT 5 LEASE 10s BLOCK 0ms NOW 9": due.claim(5, lease="10s", block=0, now=9),
+    "DUE.POP s COUNT 5 BLOCK 1000ms": due.pop(5, block=1),
+    "DUE.ACK s 7 a 8 b": due.ack(Claim("a", 7, 1, 0), Claim("b", 8, 1, 0)),
+    "DUE.MOVE s IN 1m 7 a": due.move(Claim("a", 7, 1, 0), after="1m"),
+    "DUE.INFO s": due.info(),
+}  # fmt: skip
+
+
+class Calls(unittest.TestCase):
+    def test_every_word(self) -> None:
+        for words, made in CALLS.items():
+            with self.subTest(words):
+                self.assertEqual(b" ".join([made.name.encode(), *made.args]).decode(), words)
+
+    def test_what_is_no_number_or_name_is_refused(self) -> None:
+        for value in (True, None, object()):
+            with self.subTest(value=value), self.assertRaises(TypeError):
+                board.add("ann", value)  # type: ignore[arg-type]
+        with self.assertRaises(ValueError):
+            due.add("a")
+
+
+class Completeness(Case):
+    def test_each_command_of_the_module_has_a_method(self) -> None:
+        listed = {call.text(name).upper() for name in self.redis.execute_command("COMMAND LIST FILTERBY MODULE rank")}
+        names = {made.name for made in CALLS.values()}
+        self.assertLessEqual(listed, names)
+
+    def test_reads_are_what_the_server_calls_so(self) -> None:
+        listed = self.redis.execute_command("COMMAND LIST FILTERBY MODULE rank")
+        for name in map(call.text, listed):
+            [info] = self.redis.execute_command("COMMAND INFO", name)
+            with self.subTest(name):
+                self.assertEqual("readonly" in map(call.text, info[2]), name.upper() in READS)

@@ -1,0 +1,58 @@
+"""Schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+from redis_rank import Due, Schedule, ScheduleInfo
+from support import Awaited, Case, on_each_client
+
+NOW = 1_700_000_000_000
+
+
+async def a_schedule(client: Any, package: Any) -> list[Any]:
+    jobs = Awaited(package.Schedule(client, "jobs"))
+    added = [
+        await jobs.add("a", "b", at=NOW),
+        await jobs.add("c", at=NOW + 5000),
+        await jobs.add("a", at=NOW - 1, nx=True),
+    ]
+    claims = await jobs.claim(2, lease="10s", now=NOW)
+    moved = await jobs.move(claims[0], at=NOW + 60_000)
+    return [
+        added,
+        [(claim.item, claim.attempt, claim.due_ms) for claim in claims],
+        await jobs.claim(now=NOW),
+        [moved.item, moved.token != claims[0].token, await jobs.move(claims[0], after="1s")],
+        await jobs.ack(claims[1], claims[1]),
+        await jobs.info(now=NOW + 5000),
+        await jobs.pop(9, now=NOW + 5000),
+        await jobs.cancel("a", "none"),
+        await jobs.info(),
+    ]
+
+
+class Schedules(Case):
+    def test_the_same_values_from_every_client(self) -> None:
+        expected = [
+            [2, 1, 0],
+            [("a", 1, NOW), ("b", 1, NOW)],
+            [],
+            ["a", True, None],
+            1,
+            ScheduleInfo(2, 1, 1, 0, NOW + 5000),
+            [Due("c", NOW + 5000)],
+            1,
+            ScheduleInfo(0, 0, 0, 0, None),
+        ]
+        for variant, values in on_each_client(a_schedule):
+            with self.subTest(variant):
+                self.assertEqual(values, expected)
+
+    def test_waiting(self) -> None:
+        jobs = Schedule(self.redis, "jobs", items=bytes)
+        jobs.add(b"\xff", after=0.3)
+        [due] = jobs.pop(block=20)
+        self.assertEqual(due.item, b"\xff")
+        self.assertEqual(jobs.claim(block="10ms"), [])

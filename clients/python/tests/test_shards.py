@@ -1,0 +1,147 @@
+"""A board over many keys answers as one board with the same members does."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import redis
+import redis.asyncio
+import redis_rank.asyncio
+from redis_rank import Leaderboard, SchemaError, ShardedLeaderboard, ValueOutOfRange
+from redis_rank.run import run
+from redis_rank.shards import ShardedCalls, crc16, keys_of
+from support import CLUSTER_URL, Case
+
+SCHEMAS: list[dict[str, Any]] = [
+    {},
+    {"order": "ASC"},
+    {"ties": "FIRST"},
+    {"fields": ["score BITS 4"], "ties": "LAST"},
+    {"fields": ["gold INT", "time ASC FLOAT"], "ties": "JOINED"},
+    {"fields": ["time ASC INT", "gold BITS 3"]},
+]
+START = 1_700_000_000_000
+
+
+class Shards(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = redis.RedisCluster.from_url(CLUSTER_URL)
+        self.addCleanup(self.cluster.close)
+
+    def boards(self, schema: dict[str, Any], members: int, shards: int = 8) -> tuple[Any, Any, list[str]]:
+        """The same members in one board and in another with shards."""
+        whole = Leaderboard(self.redis, "whole", **schema)
+        cut = ShardedLeaderboard(self.cluster, "cut", shards, **schema)
+        dice = random.Random(members)
+        fields = len(schema.get("fields", [1]))
+        names = [f"member {number}" for number in range(members - 1)] + ["\udcff"]
+        groups: dict[int, dict[str, Any]] = {}
+        for name in names:
+            groups.setdefault(dice.randrange(5), {})[name] = tuple(dice.randrange(8) for _ in range(fields))
+        for time, scores in groups.items():
+            for board in (whole, cut):
+                board.add_many(scores, at=START + time)
+        return whole, cut, names
+
+    def test_every_answer(self) -> None:
+        for schema in SCHEMAS:
+            self.setUp()
+            whole, cut, names = self.boards(schema, 300)
+            for kind in ("COMPETITION", "ORDINAL"):
+                options = {"kind": kind}
+                timed = {"kind": kind, "time": True}
+                with self.subTest(schema=schema, kind=kind):
+                    self.assertEqual(cut.top(20, **options), whole.top(20, **timed))
+                    self.assertEqual(cut.top(1000, **options), whole.top(1000, **timed))
+                    for start, n in ((1, 1), (1, 10), (77, 30), (150, 1), (295, 30), (301, 5), (999, 5)):
+                        self.assertEqual(cut.range(start, n, **options), whole.range(start, start + n - 1, **timed))
+                    self.assertEqual(cut.page(4, 40, **options), whole.page(4, 40, **timed))
+                    for name in (*names[::60], "\udcff", "nobody"):
+                        self.assertEqual(cut.get(name, **options), whole.get(name, **timed))
+                        self.assertEqual(cut.percentile(name), whole.percentile(name))
+                        for distance in (0, 3, 200):
+                            self.assertEqual(
+                                cut.around(name, distance, **options), whole.around(name, distance, **timed)
+                            )
+                    group = [*names[::7], "nobody", names[0]]
+                    self.assertEqual(cut.friends(group, **options), whole.among(group, **timed))
+            self.assertEqual((cut.count(), cut.count(3, 5)), (whole.count(), whole.count(3, 5)))
+            for board in (whole, cut):
+                board.incr(names[5], tuple(1 for _ in schema.get("fields", [1])))
+            self.assertEqual(cut.get(names[5]).scores, whole.get(names[5]).scores)
+            self.assertEqual((cut.remove(*names[:9], "nobody"), whole.remove(*names[:9])), (9, 9))
+            self.assertEqual(cut.count(), 291)
+
+    def test_attributes(self) -> None:
+        board = ShardedLeaderboard(self.cluster, "game", 4, data="who")
+        for number in range(20):
+            board.add(f"m{number}", number, data={"number": number})
+        self.assertEqual([row.data for row in board.top(3, data=True)], [{"number": at} for at in (19, 18, 17)])
+        self.assertEqual(board.get("m7", data=True).data, {"number": 7})
+
+    def test_an_empty_board(self) -> None:
+        board = ShardedLeaderboard(self.cluster, "game", 4)
+        self.assertEqual((board.top(3), board.count(), board.get("ann"), board.percentile("ann")), ([], 0, None, None))
+        self.assertEqual((board.around("ann", 2), board.friends(["ann"]), board.page(3, 10).rows), ([], [], []))
+
+    def test_keys_are_those_of_the_server(self) -> None:
+        for n in (2, 16, 1024):
+            board = ShardedLeaderboard(self.cluster, "game", n)
+            self.assertEqual(board.shards(), board.calls.keys)
+            for name in ("ann", "", "{x}", b"\xff\x00"):
+                self.assertEqual(board.shard(name), board.calls.keys[board.calls._home(name)])
+        self.assertEqual((crc16(b"123456789"), keys_of("game", 2)[0]), (0x31C3, "game:2:{2}"))
+
+    def test_wrong_use_is_refused(self) -> None:
+        for shards in (0, 1, 3, 2048):
+            with self.assertRaises(ValueError):
+                ShardedLeaderboard(self.cluster, "game", shards)
+        board = ShardedLeaderboard(self.cluster, "game", 4, fields=["score BITS 4"])
+        with self.assertRaises(ValueError):
+            board.top(3, kind="DENSE")  # type: ignore[typeddict-item]
+        with self.assertRaises(ValueOutOfRange):
+            board.add("ann", 99)
+        with self.assertRaises(SchemaError):
+            ShardedLeaderboard(self.cluster, "game", 4, ties="LAST").create()
+
+    def test_a_top_is_one_round_and_a_page_anywhere_a_few(self) -> None:
+        _, cut, names = self.boards({"ties": "FIRST"}, 5000)
+        calls: ShardedCalls = cut.calls
+
+        def rounds(steps: Any) -> int:
+            count = 0
+
+            def counted() -> Any:
+                nonlocal count
+                answer = None
+                while True:
+                    try:
+                        step = steps.send(answer)
+                    except StopIteration as end:
+                        return end.value
+                    count += 1
+                    answer = yield step
+
+            run(self.cluster, counted())
+            return count
+
+        self.assertEqual(rounds(calls.top(100)), 1)
+        self.assertEqual(rounds(calls.count()), 1)
+        self.assertEqual(rounds(calls.get(names[7])), 2)
+        self.assertEqual(rounds(calls.friends(names[:30])), 2)
+        self.assertLessEqual(rounds(calls.around(names[7], 5)), 4)
+        for start in (1, 1000, 2500, 4999):
+            self.assertLessEqual(rounds(calls.range(start, 50)), 7)
+
+    def test_asyncio(self) -> None:
+        _, cut, names = self.boards({"ties": "FIRST"}, 100)
+
+        async def work() -> list[Any]:
+            async with redis.asyncio.RedisCluster.from_url(CLUSTER_URL) as cluster:
+                board = redis_rank.asyncio.ShardedLeaderboard(cluster, "cut", 8, ties="FIRST")
+                return [await board.top(9), await board.get(names[3]), await board.range(50, 9), await board.count()]
+
+        self.assertEqual(asyncio.run(work()), [cut.top(9), cut.get(names[3]), cut.range(50, 9), cut.count()])
