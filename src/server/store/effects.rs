@@ -1,5 +1,6 @@
 //! The one place that records what a command changed, propagates it as plain commands, and sends the core's events.
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::mem::discriminant;
 
@@ -9,6 +10,9 @@ use super::listeners::nobody_listens;
 use crate::number::FloatText;
 use crate::server::api::{Ctx, EventClass, Text};
 use crate::stats;
+
+/// So many changes are compared one by one.
+const FEW: usize = 16;
 
 /// A change of one key, named after the plain command that makes it.
 pub enum Change<'a> {
@@ -133,20 +137,51 @@ impl<'a> Effects<'a> {
             }
             return;
         }
-        let mut sent: SmallVec<[(&Noted, &CStr); 4]> = SmallVec::new();
+        let mut sent = Sent::room_for(self.noted.len());
         for noted in &self.noted {
             let (class, event) = noted.change.event();
-            if sent.iter().any(|(known, name)| *name == event && known.is_of(noted)) {
+            if !sent.insert(noted, Some(event)) {
                 continue;
             }
-            if !sent.iter().any(|(known, _)| known.is_of(noted)) {
+            if sent.insert(noted, None) {
                 ctx.signal_modified(&noted.key);
             }
-            sent.push((noted, event));
             ctx.notify(class, event, &noted.key);
             if let Change::Set(..) = noted.change {
                 ctx.notify(EventClass::Generic, c"expire", &noted.key);
             }
+        }
+    }
+}
+
+/// What was sent about each key: its events, and `None` for the signal.
+enum Sent<'n> {
+    /// Looked through, which is the fastest for a few.
+    Few(SmallVec<[(&'n Text<'n>, Option<&'static CStr>); 8]>),
+    /// A removal from a thousand periods makes thousands of changes.
+    Many(HashSet<(&'n [u8], Option<&'static CStr>)>),
+}
+
+impl<'n> Sent<'n> {
+    fn room_for(changes: usize) -> Sent<'n> {
+        if changes > FEW {
+            Sent::Many(HashSet::new())
+        } else {
+            Sent::Few(SmallVec::new())
+        }
+    }
+
+    /// Whether it was not sent before.
+    fn insert(&mut self, noted: &'n Noted<'n>, sent: Option<&'static CStr>) -> bool {
+        match self {
+            Sent::Few(known) => {
+                let is_new = !known.iter().any(|(key, other)| *other == sent && key.is_same(&noted.key));
+                if is_new {
+                    known.push((&noted.key, sent));
+                }
+                is_new
+            }
+            Sent::Many(known) => known.insert((noted.key.bytes(), sent)),
         }
     }
 }
