@@ -348,13 +348,13 @@ on_every_server! {
         expect(&mut con, "RANK.INFO none", "nil");
         expect(&mut con, "ZADD z 1 a 2 b", "2");
         expect(&mut resp3, "RANK.INFO z",
-            r#"{"members": 2, "fields": [{"name": "score", "order": "DESC", "type": "FLOAT"}], "ties": "SHARED", "keep": nil, "update": "SET", "layout": "plain", "bits": nil, "data": nil, "periods": [], "schema": nil}"#);
+            r#"{"members": 2, "fields": [{"name": "score", "order": "DESC", "type": "FLOAT"}], "ties": "SHARED", "keep": nil, "update": "SET", "layout": "plain", "bits": nil, "data": nil, "periods": [], "shard": nil, "schema": nil}"#);
 
         let schema = "FIELD a ASC INT FIELD b DESC RANGE -5 5 FIELD c DESC FLOAT TIES LAST S KEEP 7 UPDATE BEST DATA players";
         expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
         expect(&mut con, "RANK.ADD k 1 2 3 x", "1");
         expect(&mut resp3, "RANK.INFO k", &format!(
-            r#"{{"members": 1, "fields": [{{"name": "a", "order": "ASC", "type": "INT"}}, {{"name": "b", "order": "DESC", "type": "RANGE -5 5"}}, {{"name": "c", "order": "DESC", "type": "FLOAT"}}], "ties": "LAST S", "keep": 7, "update": "BEST", "layout": "spilled", "bits": nil, "data": "players", "periods": [], "schema": "1 {schema}"}}"#
+            r#"{{"members": 1, "fields": [{{"name": "a", "order": "ASC", "type": "INT"}}, {{"name": "b", "order": "DESC", "type": "RANGE -5 5"}}, {{"name": "c", "order": "DESC", "type": "FLOAT"}}], "ties": "LAST S", "keep": 7, "update": "BEST", "layout": "spilled", "bits": nil, "data": "players", "periods": [], "shard": nil, "schema": "1 {schema}"}}"#
         ));
         assert_eq!(stored(&mut con, "k")[0], (marker(schema), f64::NEG_INFINITY));
     }
