@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -166,6 +167,26 @@ class Middleware(Case):
                     self.assertLess(time.monotonic(), end)
 
         self.on_each(check)
+
+    def test_a_client_that_goes_away_gets_nothing_back(self) -> None:
+        async def work() -> None:
+            started = asyncio.Event()
+
+            async def app(scope: Any, receive: Any, send: Any) -> None:
+                started.set()
+                await asyncio.Event().wait()
+
+            async with redis.asyncio.Redis.from_url(URL) as client:
+                limited = AsgiRateLimit(app, client, RULES, **OPTIONS)
+                scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"x-user", b"ann")]}
+                request = asyncio.create_task(limited(scope, None, None))
+                await started.wait()
+                request.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await request
+
+        asyncio.run(work())
+        self.assertEqual(self.used("user:ann", 3), 1)
 
     def test_a_cost_that_never_fits_has_no_time_to_retry(self) -> None:
         def check(port: int) -> None:
