@@ -111,7 +111,7 @@ install: ## install the module and its documents under PREFIX (/usr); DESTDIR is
 	install -d '$(MODULE_DIR)'
 	install -m 755 '$(READY_MODULE)' '$(MODULE_DIR)/$(notdir $(MODULE))'
 	@set -e; for file in README.md CHANGELOG.md LICENSE redis.conf.example \
-		$$(find docs examples -name node_modules -prune -o -type f -print); do \
+		$$(find docs examples clients \( -name node_modules -o -name __pycache__ \) -prune -o -type f -print); do \
 		install -d "$(DOC_DIR)/$$(dirname "$$file")"; \
 		install -m 644 "$$file" "$(DOC_DIR)/$$file"; \
 	done

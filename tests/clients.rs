@@ -37,7 +37,7 @@ on_every_server! {
     fn the_python_client_works_with_the_oldest_redis_py(kind: Kind) {
         let Some(mut command) = python_with(".servers/python-oldest") else { return };
         // What needs frameworks and tools is tested with the newest.
-        let files = ["test_board", "test_cluster", "test_due", "test_periods", "test_shards", "test_values"];
+        let files = ["test_board", "test_cluster", "test_due", "test_periods", "test_rate", "test_shards", "test_values"];
         test_a_client(kind, command.args(["-m", "unittest"]).args(files));
     }
 

@@ -40,7 +40,7 @@ fn the_tarball_is_complete() {
     let unpacked = dir.path().join(name);
     assert_documents(&unpacked);
     let module = module_name();
-    assert_eq!(names(&unpacked).len(), DOCUMENTS.len() + ["docs", "examples", &module].len());
+    assert_eq!(names(&unpacked).len(), DOCUMENTS.len() + ["docs", "examples", "clients", &module].len());
     let stripped = std::fs::metadata(unpacked.join(&module)).expect("the module").len();
     assert!(stripped < std::fs::metadata(module_path()).expect("the module here").len(), "symbols are still in it");
     assert_links(&unpacked);
@@ -100,9 +100,12 @@ fn assert_documents(dir: &Path) {
         let there = std::fs::read(dir.join(name)).unwrap_or_else(|error| panic!("the installed {name}: {error}"));
         assert!(here == there && !here.is_empty(), "{name} is not what it should be");
     }
-    for folder in ["docs", "examples"] {
+    for folder in ["docs", "examples", "clients"] {
         let mut diff = Command::new("diff");
-        run(diff.args(["-r", "-x", "node_modules"]).arg(root().join(folder)).arg(dir.join(folder)));
+        run(diff
+            .args(["-r", "-x", "node_modules", "-x", "__pycache__"])
+            .arg(root().join(folder))
+            .arg(dir.join(folder)));
     }
 }
 

@@ -1,9 +1,7 @@
 // What the package offers. Times are Unix milliseconds unless a name says otherwise.
 
-import type { Cluster as IoCluster, Redis as IoRedis } from 'ioredis';
-
 /** A client of node-redis (`createClient`, `createClientPool`, `createCluster`) or of ioredis (`Redis`, `Cluster`). */
-export type Client = IoRedis | IoCluster | { sendCommand(...args: any[]): Promise<unknown> };
+export type Client = { sendCommand(...args: any[]): unknown };
 
 /** Keys and members are text or bytes. A member that is not UTF-8 is returned as a Buffer. */
 export type Name = string | Buffer;

@@ -1,7 +1,7 @@
 // RANK.*: a board's schema and its commands, as values. What they return is in index.d.ts.
 
 import {
-  Call, Key, duration, exactJson, flags, integer, json, jsonName, listOf, moment, nothing, number, numbers, option,
+  Call, Key, exactJson, flags, integer, json, jsonName, listOf, moment, nothing, number, numbers, option,
   optional, plain, record, text, timed,
 } from './call.js';
 
@@ -102,9 +102,8 @@ export class BoardCalls {
 
   // Scores exactly, attributes as JSON.parse has them.
   #rows(reply) {
-    const rows = json(reply);
-    const exact = exactJson(reply);
-    return rows.map((row, index) => this.#row(row, exact[index]));
+    const { value, exact } = exactJson(reply);
+    return value.map((row, index) => this.#row(row, exact[index]));
   }
 
   #list = (reply) => (reply === null ? [] : this.#rows(reply));
@@ -238,9 +237,8 @@ export class BoardCalls {
 
   page(page, size, options = {}) {
     const parse = (reply) => {
-      const exact = exactJson(reply).rows;
-      const answer = json(reply);
-      return { ...answer, rows: answer.rows.map((row, index) => this.#row(row, exact[index])) };
+      const { value, exact } = exactJson(reply);
+      return { ...value, rows: value.rows.map((row, index) => this.#row(row, exact.rows[index])) };
     };
     return this.#read('PAGE', [page, size, ...readWords(options)], parse);
   }

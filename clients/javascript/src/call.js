@@ -85,10 +85,12 @@ export function plain(value) {
 // Strings are matched first, so that digits inside them are left alone.
 const LARGE = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
 
-/** JSON in which integers of sixteen digits and more are strings, for `number` to read exactly. */
+/** JSON as it is parsed, and once more with large integers as strings, for `number` to read exactly. */
 export function exactJson(reply) {
-  const json = String(reply);
-  return JSON.parse(/\d{16}/.test(json) ? json.replace(LARGE, (part) => (part[0] === '"' ? part : `"${part}"`)) : json);
+  const text = String(reply);
+  const value = JSON.parse(text);
+  if (!/\d{16}/.test(text)) return { value, exact: value };
+  return { value, exact: JSON.parse(text.replace(LARGE, (part) => (part[0] === '"' ? part : `"${part}"`))) };
 }
 
 export const json = (reply) => JSON.parse(String(reply));

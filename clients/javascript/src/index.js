@@ -75,7 +75,8 @@ export class Lease extends sends(LeaseCalls) {
     try {
       result = await work(this);
     } catch (error) {
-      await this.release(this.token);
+      // The error of the work is the one to see.
+      await this.release(this.token).catch(() => {});
       throw error;
     }
     if ((await this.release(this.token)) === 0) throw new LeaseLost(`${this.calls.key}: the lease ended before it was released`);

@@ -10,8 +10,9 @@ export const READS = new Set(
     'RANK.PERIODS RANK.SHARD RANK.SHARDS RATE.PEEK RATE.HELD DUE.INFO').split(' '),
 );
 
-// Names and texts as Buffers, and integers as text: nothing is lost before it is parsed.
-const TYPES = { 36: Buffer, 58: String };
+// Texts as Buffers, integers and doubles as text: nothing is lost before it is parsed. (The doubles that node-redis 5
+// parses can be off by the last digit.)
+const TYPES = { 36: Buffer, 44: String, 58: String };
 
 function nodeRedis(client) {
   const prefix = client._keyPrefix;

@@ -2,30 +2,28 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { flushAll, url } from './support.js';
+import { clusterUrl, flushAll, url } from './support.js';
 
-const here = dirname(fileURLToPath(import.meta.url));
-const root = dirname(here);
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 test('the examples in the README print what they say', async () => {
   const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```js\n(.*?)^```/gms)].map(([, block]) => block);
   assert.ok(blocks[0].split('\n').length <= 11);
   for (const block of blocks) {
     await flushAll();
-    const code = block.replaceAll('createClient()', `createClient({ url: '${url}' })`).replaceAll('new Redis()', `new Redis('${url}')`);
-    const file = join(here, 'readme.tmp.mjs');
-    writeFileSync(file, `${code}\nprocess.exit();\n`);
-    try {
-      const said = [...block.matchAll(/^\/\/ (.*)$/gm)].map(([, line]) => line);
-      assert.deepEqual(execFileSync(process.execPath, [file], { encoding: 'utf8' }).trimEnd().split('\n'), said);
-    } finally {
-      rmSync(file);
-    }
+    const code = block
+      .replaceAll('createClient()', `createClient({ url: '${url}' })`)
+      .replaceAll('new Redis()', `new Redis('${url}')`)
+      .replaceAll('6379', new URL(clusterUrl).port);
+    const said = [...block.matchAll(/^\/\/ (.*)$/gm)].map(([, line]) => line);
+    const words = ['--input-type=module', '--eval', `${code}\nprocess.exit();`];
+    const shown = execFileSync(process.execPath, words, { cwd: root, encoding: 'utf8' });
+    assert.deepEqual(shown.trimEnd().split('\n'), said);
   }
 });
 

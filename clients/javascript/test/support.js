@@ -1,26 +1,28 @@
 // Clients of every kind, to the servers that tests/clients.rs has started.
 
-import { Cluster, Redis } from 'ioredis';
-import { createClient, createCluster } from 'redis';
+import * as newestIoredis from 'ioredis';
+import * as oldestIoredis from 'ioredis5';
+import * as newestRedis from 'redis';
+import * as oldestRedis from 'redis5';
 
 export const url = process.env.REDIS_URL;
 export const clusterUrl = process.env.REDIS_CLUSTER_URL;
 const { port } = new URL(url);
 const clusterPort = new URL(clusterUrl).port;
 
-export async function nodeRedis(options = {}) {
+export async function nodeRedis(options = {}, { createClient } = newestRedis) {
   return createClient({ url, ...options }).on('error', () => {}).connect();
 }
 
-export async function nodeRedisCluster(options = {}) {
+export async function nodeRedisCluster(options = {}, { createCluster } = newestRedis) {
   return createCluster({ rootNodes: [{ url: clusterUrl }], ...options }).on('error', () => {}).connect();
 }
 
-export async function ioredis(options = {}) {
+export async function ioredis(options = {}, { Redis } = newestIoredis) {
   return new Redis({ port, host: '127.0.0.1', ...options });
 }
 
-export async function ioredisCluster(options = {}) {
+export async function ioredisCluster(options = {}, { Cluster } = newestIoredis) {
   const cluster = new Cluster([{ port: clusterPort, host: '127.0.0.1' }], options);
   await new Promise((resolve, reject) => cluster.once('ready', resolve).once('error', reject));
   return cluster;
@@ -35,6 +37,10 @@ export const CLIENTS = {
   'ioredis, RESP3': () => ioredis({ protocol: 3 }),
   'ioredis cluster, RESP2': () => ioredisCluster({ redisOptions: { protocol: 2 } }),
   'ioredis cluster, RESP3': () => ioredisCluster({ redisOptions: { protocol: 3 } }),
+  'node-redis 5, RESP3': () => nodeRedis({ RESP: 3 }, oldestRedis),
+  'node-redis 5 cluster, RESP2': () => nodeRedisCluster({ RESP: 2 }, oldestRedis),
+  'ioredis 5': () => ioredis({}, oldestIoredis),
+  'ioredis 5 cluster': () => ioredisCluster({}, oldestIoredis),
 };
 
 export function close(client) {
@@ -48,7 +54,7 @@ export async function onEachNode(act) {
   cluster.disconnect();
   const results = [];
   for (const [nodePort, isReplica] of ports) {
-    const node = new Redis({ port: nodePort, host: '127.0.0.1' });
+    const node = new newestIoredis.Redis({ port: nodePort, host: '127.0.0.1' });
     try {
       results.push(await act(node, isReplica));
     } finally {

@@ -12,10 +12,11 @@ from typing import Any
 
 import redis
 import redis.asyncio
+from support import CLUSTER_URL, address
+
 import redis_rank.asyncio
 from redis_rank import IncompleteAnswer, ShardedLeaderboard
 from redis_rank.shards import SLOTS, crc16
-from support import CLUSTER_URL, address
 
 MEMBERS = {f"member {number}": number % 50 for number in range(400)}
 SCHEMA: dict[str, Any] = {"fields": ["score BITS 20"], "ties": "FIRST", "timeout": 60}
@@ -59,7 +60,14 @@ class Failover(unittest.TestCase):
 
     def answers(self) -> list[Any]:
         board, name = self.board, "member 123"
-        return [board.top(20), board.get(name), board.range(200, 20), board.around(name, 5), board.count(), board.percentile(name)]
+        return [
+            board.top(20),
+            board.get(name),
+            board.range(200, 20),
+            board.around(name, 5),
+            board.count(),
+            board.percentile(name),
+        ]
 
     async def answers_of_asyncio(self) -> list[Any]:
         name = "member 123"

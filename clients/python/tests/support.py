@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import redis
 import redis.asyncio
+
 import redis_rank
 import redis_rank.asyncio
 

@@ -1,11 +1,21 @@
 """What happens with boards: made by the first write, pipelines, errors."""
 
 import redis
+from support import URL, Case
+
 from redis_rank import (
-    CommandError, DamagedBoard, Leaderboard, ModuleNotLoaded, NotPermitted, RankError, SchemaError, ValueOutOfRange,
-    WrongType, execute, raw,
+    CommandError,
+    DamagedBoard,
+    Leaderboard,
+    ModuleNotLoaded,
+    NotPermitted,
+    RankError,
+    SchemaError,
+    ValueOutOfRange,
+    WrongType,
+    execute,
+    raw,
 )  # fmt: skip
-from support import Case, URL
 
 
 class Creation(Case):

@@ -3,13 +3,14 @@
 import unittest
 from datetime import datetime, timedelta, timezone
 
+from support import Case
+
 from redis_rank import Claim, Period, call
 from redis_rank.board import BoardCalls
 from redis_rank.due import ScheduleCalls
 from redis_rank.rate import LeaseCalls, LimiterCalls
 from redis_rank.run import READS
 from redis_rank.shards import ShardedCalls
-from support import Case
 
 board = BoardCalls("b", {})
 declared = BoardCalls("{b}", {
@@ -80,7 +81,7 @@ CALLS = {
     "RANK.SHARD game 2 ann": sharded.shard("ann"),
     "RATE.RESET l:ann": limits.reset("ann"),
     "RATE.ACQUIRE k 3 30000ms": lease.acquire(),
-    "RATE.RENEW k 7 60000ms": lease.renew(7, lease=timedelta(minutes=1)),
+    "RATE.RENEW k 7 60000ms": lease.renew_token(7, lease=timedelta(minutes=1)),
     "RATE.RELEASE k 7 8": lease.release(7, 8),
     "RATE.HELD k NOW 9": lease.held(now=9),
     "DUE.ADD s NX AT 1767268800000 a b": due.add("a", "b", at=noon, nx=True),

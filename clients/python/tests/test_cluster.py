@@ -5,9 +5,10 @@ from typing import Any
 
 import redis
 import redis.asyncio
+from support import CLUSTER_URL, Case
+
 import redis_rank.asyncio
 from redis_rank import Leaderboard, execute
-from support import CLUSTER_URL, Case
 
 
 def calls_of(nodes: list[Any], command: str) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from support import Awaited, Case, on_each_client
 
 from redis_rank import Due, Schedule, ScheduleInfo
-from support import Awaited, Case, on_each_client
 
 NOW = 1_700_000_000_000
 

@@ -13,8 +13,7 @@ import unittest
 import zipfile
 from pathlib import Path
 
-import redis
-from support import URL, Case
+from support import CLUSTER_URL, URL, Case, flush_all
 
 ROOT = Path(__file__).parent.parent
 
@@ -46,10 +45,11 @@ class Readme(Case):
         blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
         self.assertLessEqual(len(blocks[0].splitlines()), 10)
         for block in blocks:
-            self.redis.flushall()
+            flush_all()
             said = re.findall(r"^# (.*)$", block, re.M)
             shown = io.StringIO()
             code = block.replace("redis.Redis()", "redis.Redis.from_url(URL)")
+            code = code.replace("RedisCluster()", "RedisCluster.from_url(CLUSTER_URL)")
             with self.subTest(block), contextlib.redirect_stdout(shown):
-                exec(code, {"URL": URL, "redis": redis})
+                exec(code, {"URL": URL, "CLUSTER_URL": CLUSTER_URL})
             self.assertEqual(shown.getvalue().splitlines(), said)

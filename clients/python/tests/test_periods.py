@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from redis_rank import Leaderboard, Period, Row
 from support import Awaited, Case, on_each_client
+
+from redis_rank import Leaderboard, Period, Row
 
 SEASON = "EVERY 14d FROM 1767225600000"
 DAY = 86_400_000

@@ -1,7 +1,8 @@
 """Reads and writes of one board that are not in test_values.py."""
 
-from redis_rank import Entry, Leaderboard, Row
 from support import Case
+
+from redis_rank import Entry, Leaderboard, Row
 
 START = 1_700_000_000_000
 

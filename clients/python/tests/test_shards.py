@@ -8,11 +8,12 @@ from typing import Any
 
 import redis
 import redis.asyncio
+from support import CLUSTER_URL, Case
+
 import redis_rank.asyncio
 from redis_rank import Leaderboard, SchemaError, ShardedLeaderboard, ValueOutOfRange
 from redis_rank.run import run
 from redis_rank.shards import ShardedCalls, crc16, keys_of
-from support import CLUSTER_URL, Case
 
 SCHEMAS: list[dict[str, Any]] = [
     {},

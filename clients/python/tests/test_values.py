@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from redis_rank import BoardInfo, Change, Field, GroupRow, Page, Row, Tied, raw
 from support import Awaited, Case, on_each_client
+
+from redis_rank import BoardInfo, Change, Field, GroupRow, Page, Row, Tied, raw
 
 EXACT = 2**60 + 1
 ANN = {"name": "Ann", "age": 7, "tags": [1, None]}

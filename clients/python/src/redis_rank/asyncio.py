@@ -123,7 +123,7 @@ class Lease(BaseLease):
     acquire = asynchronous(LeaseCalls.acquire)
     release = asynchronous(LeaseCalls.release)
     held = asynchronous(LeaseCalls.held)
-    renew_token = asynchronous(LeaseCalls.renew)
+    renew_token = asynchronous(LeaseCalls.renew_token)
 
     async def renew(self) -> bool:
         """Hold it for another `lease`, from now. False if it was lost."""

@@ -10,7 +10,7 @@ from .call import Duration, Name, Pause, Steps
 from .due import ScheduleCalls
 from .errors import LeaseDenied, LeaseLost, RateLimited
 from .rate import LeaseCalls, LimiterCalls, Limits
-from .run import one
+from .run import one, succeeded
 from .shards import ShardedCalls
 from .values import Verdict
 
@@ -89,8 +89,11 @@ class BaseLease:
 
     def _exit(self, failed: bool) -> Steps[None]:
         token, self.token = self.token, 0
-        held = yield from one(self.calls.release(token))
-        if not held and not failed:
+        [held] = yield [self.calls.release(token)]
+        if failed:
+            # The error of the work is the one to see.
+            return
+        if not succeeded(held):
             raise LeaseLost(f"{_shown(self.calls.key)}: the lease ended before it was released")
 
 

@@ -193,7 +193,8 @@ class AsgiRateLimit:
         if verdict.limited:
             return await _respond(send, *self.policies.denial(asked, verdict))
 
-        status = 500
+        # A client that goes away before the response gets nothing back.
+        status = 0
 
         async def send_with_fields(message: Any) -> None:
             nonlocal status
@@ -205,11 +206,11 @@ class AsgiRateLimit:
 
         try:
             await self.app(scope, receive, send_with_fields)
-        except BaseException:
+        except Exception:
             status = 500
             raise
         finally:
-            if self.policies.refunds_status(status):
+            if status and self.policies.refunds_status(status):
                 await self._refund(asked)
 
     async def _refund(self, asked: Asked) -> None:
@@ -244,7 +245,7 @@ class WsgiRateLimit:
         self.client = client
         self.policies = Policies(rules, options)
         # The timeout must hold whatever the client's own is.
-        self._threads = ThreadPoolExecutor(thread_name_prefix="redis-rank")
+        self._threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="redis-rank")
 
     def _execute(self, *calls: Call[Any]) -> list[Any]:
         future = self._threads.submit(execute, self.client, *calls)
@@ -273,14 +274,14 @@ class WsgiRateLimit:
         )
         try:
             response.body = self.app(environ, response.start)
-        except BaseException:
+        except Exception:
             response.status = 500
             response.close()
             raise
         return response
 
     def _end(self, asked: Asked, status: int) -> None:
-        if self.policies.refunds_status(status):
+        if status and self.policies.refunds_status(status):
             try:
                 self._execute(*self.policies.refund(asked))
             except Exception as error:
@@ -294,7 +295,7 @@ class _Response:
         self.start_response = start_response
         self.fields = fields
         self.end = end
-        self.status = 500
+        self.status = 0
         self.body: Iterable[bytes] = ()
 
     def start(self, status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:

@@ -116,7 +116,7 @@ class LeaseCalls:
         words = [self.limit, duration(self.lease), *_now(now)]
         return self._call("ACQUIRE", words, lambda reply: Grant(bool(reply[0]), *map(int, reply[1:])))
 
-    def renew(self, token: int, *, lease: Duration | None = None, now: Moment | None = None) -> Call[bool]:
+    def renew_token(self, token: int, *, lease: Duration | None = None, now: Moment | None = None) -> Call[bool]:
         """RATE.RENEW: hold it longer, from now. False if it is no longer held."""
         return self._call("RENEW", [token, duration(self.lease if lease is None else lease), *_now(now)], bool)
 

@@ -119,7 +119,7 @@ class Lease(BaseLease):
     acquire = sync(LeaseCalls.acquire)
     release = sync(LeaseCalls.release)
     held = sync(LeaseCalls.held)
-    renew_token = sync(LeaseCalls.renew)
+    renew_token = sync(LeaseCalls.renew_token)
 
     def renew(self) -> bool:
         """Hold it for another `lease`, from now. False if it was lost."""

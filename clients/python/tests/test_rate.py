@@ -1,0 +1,102 @@
+"""Limiters and leases."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import redis.asyncio
+from support import URL, Awaited, Case, on_each_client
+
+import redis_rank.asyncio
+from redis_rank import Held, Lease, LeaseDenied, LeaseLost, RateLimited, RateLimiter, Verdict
+
+NOW = 1_700_000_000_000
+
+
+async def limits(client: Any, package: Any) -> list[Any]:
+    limiter = Awaited(package.RateLimiter(client, "2/1s", "3/1m", prefix="{limit}:"))
+    lease = Awaited(package.Lease(client, "place", 2, "10s"))
+    verdicts = [await limiter.check("ann", now=NOW + second * 1000) for second in range(4)]
+    return [
+        verdicts[0],
+        [(bool(verdict), verdict.remaining, verdict.rule, verdict.retry_after) for verdict in verdicts],
+        (await limiter.peek("ann", now=NOW + 3000)).remaining,
+        (await limiter.refund("ann", now=NOW + 3000)).remaining,
+        (await limiter.check_all([("ann", "3/1m"), ("all", "9/1m")], now=NOW + 3000)).rules,
+        [await limiter.reset("ann"), await limiter.reset("ann")],
+        [(bool(grant), grant.token > 0) for grant in [await lease.acquire() for _ in range(3)]],
+        (await lease.held()).held,
+    ]
+
+
+class Limits(Case):
+    def test_the_same_values_from_every_client(self) -> None:
+        first = (Verdict(False, 2, 1, 0, 1000, 1), Verdict(False, 3, 2, 0, 60000, 2))
+        expected = [
+            Verdict(False, 2, 1, 0, 1000, 1, first),
+            [(True, 1, 1, 0), (True, 1, 1, 0), (True, 0, 2, 0), (False, 0, 2, 57)],
+            0,
+            1,
+            (Verdict(False, 3, 0, 0, 60000, 1), Verdict(False, 9, 8, 0, 60000, 2)),
+            [True, False],
+            [(True, True), (True, True), (False, False)],
+            2,
+        ]
+        for variant, values in on_each_client(limits):
+            with self.subTest(variant):
+                self.assertEqual(values, expected)
+
+    def test_a_denied_call_can_raise(self) -> None:
+        limiter = RateLimiter(self.redis, "1/1m")
+        self.assertEqual(limiter.enforce("ann").remaining, 0)
+        with self.assertRaises(RateLimited) as caught:
+            limiter.enforce("ann")
+        self.assertGreater(caught.exception.verdict.retry_after_ms, 0)
+        with self.assertRaisesRegex(RateLimited, "bob: it costs more than the limit"):
+            limiter.enforce("bob", cost=2)
+
+    def test_options(self) -> None:
+        bucket = RateLimiter(self.redis, "1/1s", algorithm="GCRA", burst=5)
+        self.assertEqual([bucket.check("a", cost=2, now=NOW).remaining for _ in range(2)], [3, 1])
+        self.assertTrue(bucket.check("a", cost=2, force=True, now=NOW).limited)
+        self.assertEqual(bucket.peek("a", now=NOW).remaining, 0)
+        self.assertTrue(bucket.check("b", cost=9, penalty="1m", now=NOW).limited)
+        self.assertEqual(bucket.check("b", now=NOW).rule, 0)
+        days = RateLimiter(self.redis, "2/day", algorithm="CALENDAR", offset="+09:00")
+        self.assertEqual(days.check("a").remaining, 1)
+
+
+class Leases(Case):
+    def test_a_context_manager(self) -> None:
+        with Lease(self.redis, "job", 1, "10s") as first:
+            self.assertGreater(first.token, 0)
+            self.assertTrue(first.renew())
+            with self.assertRaises(LeaseDenied) as caught, Lease(self.redis, "job", 1, "10s"):
+                self.fail("there is only one place")
+            self.assertGreater(caught.exception.grant.retry_after_ms, 0)
+        self.assertEqual(Lease(self.redis, "job").held(), Held(0, None))
+
+    def test_it_waits(self) -> None:
+        Lease(self.redis, "job", 1, "300ms").acquire()
+        with Lease(self.redis, "job", 1, "10s", wait=20) as lease:
+            self.assertGreater(lease.token, 0)
+
+    def test_a_lease_that_was_lost_is_an_error(self) -> None:
+        with self.assertRaises(LeaseLost), Lease(self.redis, "job") as lease:
+            self.assertEqual(lease.release(lease.token), 1)
+        with self.assertRaises(ZeroDivisionError), Lease(self.redis, "job") as lease:
+            lease.release(lease.token)
+            1 / 0
+
+    def test_asyncio(self) -> None:
+        async def work() -> int:
+            async with redis.asyncio.Redis.from_url(URL) as client:
+                async with redis_rank.asyncio.Lease(client, "job", 1, "10s") as lease:
+                    self.assertTrue(await lease.renew())
+                    with self.assertRaises(LeaseDenied):
+                        async with redis_rank.asyncio.Lease(client, "job", 1, "10s"):
+                            self.fail("there is only one place")
+                return (await lease.held()).held
+
+        self.assertEqual(asyncio.run(work()), 0)
