@@ -326,6 +326,28 @@ on_every_server! {
         assert_eq!(observed.whole_journal(), strings(&["MULTI", "ZREM b a", "ZREM y:2023 a", "ZREM e:2023-02-10T00:00:00 a", "EXEC"]));
     }
 
+    /// Also if there are very many changes: each key has each event once.
+    fn a_removal_from_many_periods_is_announced_once_for_each(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        expect(&mut observed.con, "RANK.CREATE b PERIOD YEAR y: PAST 500", "+OK");
+        let years: Vec<String> = (2000..2025).map(|year| format!("y:{year}")).collect();
+        for age in (0..25).rev() {
+            // From the middle of 2024 back.
+            let at = 1_719_792_000_000_i64 - age * 31_557_600_000;
+            expect(&mut observed.con, &format!("RANK.ADD b AT {at} 1 a 2 b"), if age == 24 { "2" } else { "0" });
+        }
+        observed.journal();
+        let (answer, mut events) = observed.events("RANK.REM b a b");
+        let mut expected: Vec<String> = years.iter().map(|year| format!("zrem {year}")).collect();
+        expected.insert(0, "zrem b".into());
+        events.sort();
+        assert_eq!((answer.as_str(), events), ("2", expected));
+        let mut effects = vec!["MULTI".to_string(), "ZREM b a b".into()];
+        effects.extend(years.iter().rev().map(|year| format!("ZREM {year} a b")));
+        effects.push("EXEC".into());
+        assert_eq!(observed.whole_journal(), effects);
+    }
+
     fn an_expired_board_is_gone(kind: Kind) {
         let mut observed = Observed::new(kind);
         for command in ["RANK.ADD b 1 x", "RANK.INCR b 1 x", "RANK.CREATE b"] {

@@ -17,19 +17,28 @@ pub struct Moment<'a> {
     effects: RefCell<Effects<'a>>,
 }
 
+/// What was done outside of commands.
+pub struct Done<R> {
+    /// `None` if it panicked.
+    pub result: Option<R>,
+    /// Whether it changed a key.
+    pub changed: bool,
+}
+
 impl<'a> Moment<'a> {
     /// That of a running command.
     pub(super) fn of_command(ctx: Ctx<'a>) -> Moment<'a> {
         Moment { ctx, effects: RefCell::default() }
     }
 
-    /// One outside of commands. What `act` changes is known when it ends, also by a panic: `None`.
-    pub(super) fn outside<R>(ctx: Ctx<'a>, act: impl for<'m> FnOnce(&'m Moment<'m>) -> R) -> Option<R> {
+    /// One outside of commands. What `act` changes is known when it ends, also by a panic.
+    pub(super) fn outside<R>(ctx: Ctx<'a>, act: impl for<'m> FnOnce(&'m Moment<'m>) -> R) -> Done<R> {
         // It is borrowed for as long as it lives. What it noted is gone once that is known.
         let moment = ManuallyDrop::new(Moment { ctx, effects: RefCell::new(Effects::outside_commands()) });
         let result = catch_unwind(AssertUnwindSafe(|| act(&moment)));
+        let changed = !moment.effects.borrow().is_empty();
         moment.make_known();
-        result.ok()
+        Done { result: result.ok(), changed }
     }
 
     /// Notes a change of a key, which was made.

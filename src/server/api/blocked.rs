@@ -81,20 +81,24 @@ impl Ctx<'_> {
     }
 }
 
+/// No turn of the server takes as long as this.
+const OVERDUE_MS: i64 = -1_000;
+
 /// A timer that is to fire once. It has stopped itself when it fires.
 pub struct Timer {
     id: RedisModuleTimerID,
 }
 
 impl Timer {
-    /// Fires in so many milliseconds, or when the server next looks at its timers if that is 0.
+    /// Fires in so many milliseconds. One that is started by another for 0 fires in the same turn of the server.
     pub fn start(
         ctx: Ctx,
         ms: u64,
         fire: unsafe extern "C" fn(*mut RedisModuleCtx, *mut c_void),
         data: *mut c_void,
     ) -> Timer {
-        let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+        // The server fires what should have fired when its turn began, and waits for at least a millisecond otherwise.
+        let ms = if ms == 0 { OVERDUE_MS } else { i64::try_from(ms).unwrap_or(i64::MAX) };
         // SAFETY: the context is alive; the callback lives as long as the module, which the server does not unload while
         // it has a timer.
         Timer { id: unsafe { api!(RedisModule_CreateTimer)(ctx.raw(), ms, Some(fire), data) } }

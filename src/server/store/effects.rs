@@ -86,6 +86,11 @@ impl<'a> Effects<'a> {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
+    /// Whether none was noted that is not known yet.
+    pub fn is_empty(&self) -> bool {
+        self.noted.is_empty()
+    }
+
     /// Propagates and announces all of them, once.
     #[inline]
     pub fn make_known(&mut self, ctx: Ctx) {

@@ -1,8 +1,9 @@
 //! Clients that wait for an item to be due.
 //!
-//! A client waits until we release it; the server knows no time-out. Each awaited key has one timer. It fires when the
-//! key's first item is due, when a client has waited long enough, and at least every 100 ms, because a core command may
-//! have changed the key. What a timer takes for a client is propagated by itself, as that of a command would be.
+//! A client waits until we release it; the server knows no time-out. An awaited key is looked at when its first item is
+//! due, when a client has waited long enough, and at least every 100 ms, because a core command may have changed the key.
+//! One timer does this for all keys: the server finds room for a timer in steps, and thousands that end at one moment
+//! would cost it millions. What is taken from a key for clients is propagated by itself, as that of a command would be.
 //!
 //! The table is locked for moments only, never while what was changed is made known: a listener may call us.
 
@@ -84,20 +85,30 @@ pub fn tell(call: &Call, key: &Text, due: i64) {
     }
 }
 
-/// Has a queue's timer fire when the item at `next` is due, when a client has waited long enough, or for the next look.
+/// Has a queue's key looked at when the item at `next` is due, when a client has waited long enough, or every 100 ms.
 fn arm(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
+    plan(table, ctx, number, next);
+    start_timer(table, ctx);
+}
+
+fn plan(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
     let Some(queue) = table.queue(number) else { return };
     let (ticks, now) = (ticks(), ctx.now().saturating_add(queue.furthest_ahead()));
     let until_due = next.map(|due| u64::try_from(due.saturating_sub(now)).unwrap_or(0));
     let until_deadline = queue.deadline().map(|deadline| deadline.saturating_sub(ticks));
     let until_look = LOOK_EVERY_MS.saturating_sub(ticks % LOOK_EVERY_MS);
     let ms = until_due.into_iter().chain(until_deadline).fold(until_look, u64::min);
-    let at = ticks.saturating_add(ms);
-    if queue.timer.as_ref().is_some_and(|(_, fires)| *fires <= at) {
+    table.plan(number, ticks.saturating_add(ms));
+}
+
+/// Starts the timer for the first key that is to be looked at, unless it fires by then.
+fn start_timer(table: &mut Table, ctx: Ctx) {
+    let Some(at) = table.first_look() else { return };
+    if table.timer.as_ref().is_some_and(|(_, fires)| *fires <= at) {
         return;
     }
-    let timer = Timer::start(ctx, ms, on_timer, number as usize as *mut c_void);
-    if let Some((old, _)) = queue.timer.replace((timer, at)) {
+    let timer = Timer::start(ctx, at.saturating_sub(ticks()), on_timer, std::ptr::null_mut());
+    if let Some((old, _)) = table.timer.replace((timer, at)) {
         old.stop(ctx);
     }
 }
@@ -185,35 +196,48 @@ fn send_away(ctx: Ctx, number: u64) {
     all.iter().for_each(|waiter| release(ctx, waiter, Err(Error::KeyMoved)));
 }
 
-/// A queue's timer: it serves, ends waits, and starts the next timer.
-fn look(ctx: Ctx, number: u64) {
-    let Some((database, name)) = table().queue(number).map(|queue| {
-        queue.timer = None;
-        (queue.database, queue.name.clone())
-    }) else {
-        return;
+/// Looks at the keys whose time has come, up to the first that was changed: what is changed in one call of a timer is
+/// one transaction, and keys have nothing to do with each other.
+fn look_at_keys(ctx: Ctx) {
+    table().timer = None;
+    let ticks = ticks();
+    loop {
+        let Some(number) = table().take_look(ticks) else { break };
+        if look(ctx, number) {
+            break;
+        }
+    }
+    start_timer(&mut table(), ctx);
+}
+
+/// Serves those who wait for a key, ends waits, and plans the next look. Whether the key was changed.
+fn look(ctx: Ctx, number: u64) -> bool {
+    let Some((database, name)) = table().queue(number).map(|queue| (queue.database, queue.name.clone())) else {
+        return false;
     };
     ctx.select(database);
     if ctx.is_cluster() && !ctx.serves(&name) {
-        return send_away(ctx, number);
+        send_away(ctx, number);
+        return false;
     }
-    let mut next = None;
+    let (mut next, mut changed) = (None, false);
     if ctx.may_write_by_itself() {
-        next = Moment::outside(ctx, |moment| serve(moment, number)).flatten();
+        let served = Moment::outside(ctx, |moment| serve(moment, number));
+        changed = served.changed;
+        next = served.result.flatten();
     }
     end_waits(ctx, number);
-    arm(&mut table(), ctx, number, next);
+    plan(&mut table(), ctx, number, next);
+    changed
 }
 
-/// Starts all timers anew.
-fn rearm_all(ctx: Ctx) {
+/// Starts the timer anew.
+fn restart_timer(ctx: Ctx) {
     let mut table = table();
-    for number in table.numbers() {
-        if let Some((timer, _)) = table.queue(number).and_then(|queue| queue.timer.take()) {
-            timer.stop(ctx);
-        }
-        arm(&mut table, ctx, number, None);
+    if let Some((timer, _)) = table.timer.take() {
+        timer.stop(ctx);
     }
+    start_timer(&mut table, ctx);
 }
 
 /// Whether the server lets us watch its clock.
@@ -228,9 +252,9 @@ fn guarded(act: impl FnOnce()) -> c_int {
     raw::REDISMODULE_OK as c_int
 }
 
-unsafe extern "C" fn on_timer(ctx: *mut RedisModuleCtx, data: *mut c_void) {
+unsafe extern "C" fn on_timer(ctx: *mut RedisModuleCtx, _: *mut c_void) {
     // SAFETY: the context lives during the call.
-    guarded(|| look(unsafe { Ctx::new(ctx) }, data as usize as u64));
+    guarded(|| look_at_keys(unsafe { Ctx::new(ctx) }));
 }
 
 unsafe extern "C" fn on_turn(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
@@ -241,7 +265,7 @@ unsafe extern "C" fn on_turn(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u
         // SAFETY: the context lives during the call.
         let ctx = unsafe { Ctx::new(ctx) };
         if was_set_back(ctx.now()) {
-            rearm_all(ctx);
+            restart_timer(ctx);
         }
     });
 }

@@ -33,8 +33,8 @@ pub struct Queue {
     deadlines: BTreeSet<(u64, u64)>,
     /// How far each client's clock is ahead, and its arrival.
     ahead: BTreeSet<(i64, u64)>,
-    /// The timer, and when it fires.
-    pub timer: Option<(Timer, u64)>,
+    /// When the key is to be looked at, on the clock of [`ticks`](super::clock::ticks).
+    look: Option<u64>,
 }
 
 /// Everybody who waits.
@@ -45,6 +45,10 @@ pub struct Table {
     /// Where a client is: the number of its queue, and of its arrival.
     places: BTreeMap<Blocked, (u64, u64)>,
     last_number: u64,
+    /// When the key of each queue is to be looked at, and the queue's number.
+    looks: BTreeSet<(u64, u64)>,
+    /// The timer for the first of these, and when it fires.
+    pub timer: Option<(Timer, u64)>,
 }
 
 // SAFETY: only the main thread comes here; the lock around the table is for the compiler.
@@ -52,7 +56,14 @@ unsafe impl Send for Table {}
 
 impl Table {
     pub const fn new() -> Table {
-        Table { queues: BTreeMap::new(), numbers: BTreeMap::new(), places: BTreeMap::new(), last_number: 0 }
+        Table {
+            queues: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            places: BTreeMap::new(),
+            last_number: 0,
+            looks: BTreeSet::new(),
+            timer: None,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -65,11 +76,6 @@ impl Table {
             return None;
         }
         self.numbers.get(&(database, name.to_vec())).copied()
-    }
-
-    /// The numbers of all queues.
-    pub fn numbers(&self) -> Vec<u64> {
-        self.queues.keys().copied().collect()
     }
 
     pub fn queue(&mut self, number: u64) -> Option<&mut Queue> {
@@ -86,17 +92,47 @@ impl Table {
         number
     }
 
-    /// Takes a client out; whether it was in. A queue ends with its last client, and its timer with it.
+    /// Has a queue's key looked at, at this time or earlier.
+    pub fn plan(&mut self, number: u64, at: u64) {
+        let Some(queue) = self.queues.get_mut(&number) else { return };
+        if queue.look.is_some_and(|planned| planned <= at) {
+            return;
+        }
+        if let Some(later) = queue.look.replace(at) {
+            self.looks.remove(&(later, number));
+        }
+        self.looks.insert((at, number));
+    }
+
+    /// When the first key is to be looked at.
+    pub fn first_look(&self) -> Option<u64> {
+        self.looks.first().map(|(at, _)| *at)
+    }
+
+    /// The number of a queue whose key is to be looked at by now. It is not planned any more.
+    pub fn take_look(&mut self, ticks: u64) -> Option<u64> {
+        let (_, number) = self.looks.first().filter(|(at, _)| *at <= ticks).copied()?;
+        self.looks.pop_first();
+        if let Some(queue) = self.queues.get_mut(&number) {
+            queue.look = None;
+        }
+        Some(number)
+    }
+
+    /// Takes a client out; whether it was in. A queue ends with its last client, and the timer with the last queue.
     pub fn leave(&mut self, ctx: Ctx, blocked: Blocked) -> bool {
         let Some((number, arrival)) = self.places.remove(&blocked) else { return false };
         let Some(queue) = self.queues.get_mut(&number) else { return false };
         queue.remove(arrival);
         if queue.waiters.is_empty() {
             self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
-            let ended = self.queues.remove(&number);
-            if let Some((timer, _)) = ended.and_then(|queue| queue.timer) {
-                timer.stop(ctx);
+            if let Some(at) = queue.look {
+                self.looks.remove(&(at, number));
             }
+            self.queues.remove(&number);
+        }
+        if let Some((timer, _)) = self.timer.take_if(|_| self.queues.is_empty()) {
+            timer.stop(ctx);
         }
         true
     }
@@ -110,7 +146,7 @@ impl Queue {
             waiters: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             ahead: BTreeSet::new(),
-            timer: None,
+            look: None,
         }
     }
 
