@@ -250,8 +250,8 @@ impl Layout {
 
     /// The place of members with these values and this time.
     pub fn encode(&self, values: &[Value], time: u64) -> Place {
-        if let (true, [value]) = (self.plain, values) {
-            return Place { score: value.as_f64(), spill: Spill::new() };
+        if let Some(score) = self.lone_score(values) {
+            return Place { score, spill: Spill::new() };
         }
         let time = self.clock.map(|_| Value::Integer(time as i64));
         let slots = self.slots.iter().zip(values.iter().copied().chain(time));

@@ -99,7 +99,7 @@ fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
     if !board.store.exists() {
         return Err(Error::NoSuchKey);
     }
-    if board.marker().is_none() {
+    if board.schema_text().is_none() {
         return Err(Error::NoSchema);
     }
     Ok(board.schema().rules.for_others())

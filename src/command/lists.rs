@@ -183,7 +183,7 @@ fn beside_point<'c>(
     let options = ReadOptions::parse(args, Takes::ROWS_POINT)?;
     let hash = options.look_at(call, &mut board)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
-    let board = options.of_period(call, board)?;
+    options.turn_to_period(call, &mut board)?;
     let range = if board.store.exists() { positions(&board, &point, n)? } else { (0, 0) };
     reply_rows(call, &board, hash.as_ref(), range, &options)
 }

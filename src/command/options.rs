@@ -135,10 +135,12 @@ impl<'a> ReadOptions<'a> {
     }
 
     /// Opens a board to be read as the options want it, and the hash of its attributes if they want that.
+    #[inline]
     pub fn open<'c>(&self, call: &'c Call<'c>, key: Text<'c>) -> Result<(ServerBoard<'c>, Option<Hash<'c>>)> {
         let mut board = open_to_read(call, key)?;
         let hash = self.look_at(call, &mut board)?;
-        Ok((self.of_period(call, board)?, hash))
+        self.turn_to_period(call, &mut board)?;
+        Ok((board, hash))
     }
 
     /// The same for a board that is open.
@@ -153,12 +155,10 @@ impl<'a> ReadOptions<'a> {
         }
     }
 
-    /// The board of the period that the options name, or the board itself. Of a missing board all periods are empty.
-    pub fn of_period<'c>(&self, call: &'c Call<'c>, board: ServerBoard<'c>) -> Result<ServerBoard<'c>> {
-        match &self.period {
-            Some(choice) if board.store.exists() => choice.open(call, &board),
-            _ => Ok(board),
-        }
+    /// Puts the board of the period that the options name, if they do, in place of the board itself.
+    #[inline]
+    pub fn turn_to_period<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<()> {
+        self.period.as_ref().map_or(Ok(()), |choice| choice.turn_to(call, board))
     }
 
     /// How rows of a board are shown.
@@ -198,9 +198,7 @@ pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args
 pub fn open_board_or_period<'c>(call: &'c Call<'c>, key: Text<'c>, mut args: Args<'c>) -> Result<ServerBoard<'c>> {
     let choice = if args.next_if("PERIOD") { Some(Choice::parse(&mut args)?) } else { None };
     nothing_more(&args)?;
-    let board = open_to_read(call, key)?;
-    match choice {
-        Some(choice) if board.store.exists() => choice.open(call, &board),
-        _ => Ok(board),
-    }
+    let mut board = open_to_read(call, key)?;
+    choice.map_or(Ok(()), |choice| choice.turn_to(call, &mut board))?;
+    Ok(board)
 }
