@@ -81,7 +81,7 @@ type Located<N> = (N, f64, Option<N>);
 
 impl<S: Store> Board<S> {
     /// Opens a board that is not damaged, or does not exist yet.
-    #[inline]
+    #[inline(always)]
     pub fn open(store: S) -> Result<Board<S>> {
         let marker = Marker::find(&store)?;
         Ok(Board::with_marker(store, marker))
@@ -141,14 +141,14 @@ impl<S: Store> Board<S> {
         self.hops.set(hops);
     }
 
-    /// From now on the names of members that leave are kept, for [`Board::take_left`].
+    /// From now on the names of members that leave are kept, for [`Board::left`].
     pub fn note_leavers(&mut self) {
-        self.left.get_or_insert_default();
+        self.left = Some(Vec::new());
     }
 
     /// The members that left and are not back.
-    pub fn take_left(&mut self) -> Vec<S::Name> {
-        self.left.take().unwrap_or_default()
+    pub fn left(&self) -> &[S::Name] {
+        self.left.as_deref().unwrap_or_default()
     }
 
     /// The direction the board is read in, from the best on.
@@ -169,7 +169,7 @@ impl<S: Store> Board<S> {
     }
 
     /// How many members there are.
-    #[inline]
+    #[inline(always)]
     pub fn members(&self) -> Result<u64> {
         let members = self.present()?;
         if self.schema.layout.spills() {
@@ -182,12 +182,16 @@ impl<S: Store> Board<S> {
     }
 
     /// How many elements are above -inf. On a damaged board some may not be members, or be missing from the index.
-    #[inline]
+    #[inline(always)]
     fn present(&self) -> Result<u64> {
         let card = self.store.card();
         if !self.schema.layout.spills() || card == 0 {
             return Ok(card.saturating_sub(u64::from(self.marker.is_some())));
         }
+        self.count(card)
+    }
+
+    fn count(&self, card: u64) -> Result<u64> {
         if let Some(counted) = self.counted.get() {
             return Ok(counted);
         }
@@ -215,7 +219,7 @@ impl<S: Store> Board<S> {
         Ok(self.store.card().saturating_sub(self.present()?))
     }
 
-    #[inline]
+    #[inline(always)]
     fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
         let decoded = self.schema.layout.decode(score, element.as_ref());
         decoded.ok_or_else(|| Error::Undecodable(Shown::new(element.as_ref())))
@@ -258,7 +262,7 @@ impl<S: Store> Board<S> {
     }
 
     /// A member as the index has it.
-    #[inline]
+    #[inline(always)]
     fn find_indexed(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
         let Some((element, score, entry)) = self.locate(member)? else { return Ok(None) };
         let decoded = self.decode(&element, score)?;

@@ -160,7 +160,7 @@ impl<S: Store> Board<S> {
     }
 
     /// The same, but for what is wrong with the first pair alone.
-    #[inline]
+    #[inline(always)]
     fn plan(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
         self.check_names(pairs)?;
         if let ([(values, _)], None, false, Scores::Set) = (pairs, write.keep, write.ranks, write.scores) {
@@ -169,7 +169,11 @@ impl<S: Store> Board<S> {
                 return Ok(());
             }
         }
-        // Members are looked up once, before the first change, so no lookup can fail halfway.
+        self.plan_members(write, pairs, plan)
+    }
+
+    /// Members are looked up once, before the first change, so no lookup can fail halfway.
+    fn plan_members(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
         self.look_up_all(pairs, plan)?;
         self.check_write(write, pairs, plan)?;
         if write.ranks {
@@ -181,13 +185,8 @@ impl<S: Store> Board<S> {
     }
 
     /// Writes what was looked up.
-    #[inline]
-    pub fn commit(
-        &mut self,
-        write: &Write,
-        pairs: &[(Tuple, S::Name)],
-        plan: &mut Plan<S::Name>,
-    ) -> Result<Written> {
+    #[inline(always)]
+    pub fn commit(&mut self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<Written> {
         let mut written = Written::default();
         match (plan.score, pairs) {
             (Some(score), [(_, member)]) => self.commit_score(write, member, score, &mut written),
@@ -197,6 +196,7 @@ impl<S: Store> Board<S> {
     }
 
     /// Where the score says it all, one low-level write does what is asked, as `ZADD` does it.
+    #[inline(always)]
     fn commit_score(&mut self, write: &Write, member: &S::Name, score: f64, written: &mut Written) {
         match self.store.put(member, score, self.only(write)) {
             Put::Added => written.added = 1,
@@ -237,7 +237,7 @@ impl<S: Store> Board<S> {
             left.retain(|member| !there.contains(member.as_ref()));
         }
         if let (Scores::Add, Some(state)) = (write.scores, states.first()) {
-            written.sum = state.now().map(|now| now.decoded.values.clone());
+            written.sum = state.now().map(|now| Tuple::from_slice(&now.decoded.values));
             written.refused = u64::from(written.sum.is_none());
         }
         if write.ranks {
@@ -270,7 +270,7 @@ impl<S: Store> Board<S> {
     }
 
     /// The members of the pairs, as they are on the board.
-    #[inline]
+    #[inline(always)]
     pub(super) fn look_up_all(&self, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
         // With one pair there is nothing to compare.
         let mut known: Option<HashMap<&[u8], usize>> = (pairs.len() > 1).then(HashMap::new);

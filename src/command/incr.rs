@@ -72,7 +72,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let written = board.write(&write, &pair)?;
     count_written(&written);
     periods.iter_mut().try_for_each(|period| period.commit(&pair))?;
-    forget_left(&mut board, owned);
+    forget_left(&board, owned);
     let reply = call.reply();
     let [(_, member)] = &pair;
     match (with_rank, &written.sum) {

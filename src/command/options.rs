@@ -135,7 +135,7 @@ impl<'a> ReadOptions<'a> {
     }
 
     /// Opens a board to be read as the options want it, and the hash of its attributes if they want that.
-    #[inline]
+    #[inline(always)]
     pub fn open<'c>(&self, call: &'c Call<'c>, key: Text<'c>) -> Result<(ServerBoard<'c>, Option<Hash<'c>>)> {
         let mut board = open_to_read(call, key)?;
         let hash = self.look_at(call, &mut board)?;
