@@ -221,8 +221,10 @@ impl<S: Store> Board<S> {
 
     #[inline(always)]
     fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
-        let decoded = self.schema.layout.decode(score, element.as_ref());
-        decoded.ok_or_else(|| Error::Undecodable(Shown::new(element.as_ref())))
+        match self.schema.layout.decode(score, element.as_ref()) {
+            Some(decoded) => Ok(decoded),
+            None => Err(Error::Undecodable(Shown::new(element.as_ref()))),
+        }
     }
 
     /// The member's name inside its element.

@@ -134,31 +134,17 @@ impl<'a> ReadOptions<'a> {
         })
     }
 
-    /// Opens a board to be read as the options want it, and the hash of its attributes if they want that.
-    #[inline(always)]
-    pub fn open<'c>(&self, call: &'c Call<'c>, key: Text<'c>) -> Result<(ServerBoard<'c>, Option<Hash<'c>>)> {
-        let mut board = open_to_read(call, key)?;
-        let hash = self.look_at(call, &mut board)?;
-        self.turn_to_period(call, &mut board)?;
-        Ok((board, hash))
-    }
-
-    /// The same for a board that is open.
+    /// Turns an open board to what the options want to read of it, and opens the hash of its attributes if they want that.
+    #[inline]
     pub fn look_at<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
         self.order.map_or(Ok(()), |order| board.read_from(order))?;
         // A missing board reads as an empty one, with or without attributes.
         let wants_hash = self.data && board.store.exists();
-        if wants_hash {
-            open_hash(call, board, Access::Read).map(Some)
-        } else {
-            Ok(None)
+        let hash = if wants_hash { Some(open_hash(call, board, Access::Read)?) } else { None };
+        if let Some(choice) = &self.period {
+            choice.turn_to(call, board)?;
         }
-    }
-
-    /// Puts the board of the period that the options name, if they do, in place of the board itself.
-    #[inline]
-    pub fn turn_to_period<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<()> {
-        self.period.as_ref().map_or(Ok(()), |choice| choice.turn_to(call, board))
+        Ok(hash)
     }
 
     /// How rows of a board are shown.
@@ -199,6 +185,8 @@ pub fn open_board_or_period<'c>(call: &'c Call<'c>, key: Text<'c>, mut args: Arg
     let choice = if args.next_if("PERIOD") { Some(Choice::parse(&mut args)?) } else { None };
     nothing_more(&args)?;
     let mut board = open_to_read(call, key)?;
-    choice.map_or(Ok(()), |choice| choice.turn_to(call, &mut board))?;
+    if let Some(choice) = choice {
+        choice.turn_to(call, &mut board)?;
+    }
     Ok(board)
 }

@@ -53,7 +53,7 @@ fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let options = ReadOptions::parse(args, Takes::POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let kind = options.kind(&board);
-    options.turn_to_period(call, &mut board)?;
+    options.look_at(call, &mut board)?;
     let rank = if board.store.exists() { board.rank_at_point(&point, kind)? } else { 1 };
     call.reply().count(rank);
     Ok(())
