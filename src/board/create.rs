@@ -2,7 +2,7 @@
 
 use super::difference::other_schema;
 use super::index::split_entry;
-use super::marker::{marker_bytes, Marker};
+use super::marker::marker_bytes;
 use super::periods::{Period, PeriodUnit};
 use super::schema::{Data, Rules, Schema, Update};
 use super::store::{Direction, Only, Store};
@@ -47,10 +47,7 @@ impl Alteration {
 impl<S: Store> Board<S> {
     /// Sets the schema of the board with this key. If it has this schema already, nothing changes.
     pub fn create(&mut self, rules: Rules, adopt: bool, key: &[u8]) -> Result<()> {
-        if let Some(marker) = &self.marker {
-            if let Some(damage) = &marker.damage {
-                return Err(Error::Damaged(damage.clone()));
-            }
+        if self.marker.is_some() {
             let own = self.schema.rules.seen_by(key);
             return if own == rules { Ok(()) } else { Err(other_schema(&own, &rules)) };
         }
@@ -59,7 +56,7 @@ impl<S: Store> Board<S> {
             self.check_adoption(&schema, adopt)?;
             self.check_shard(&schema)?;
         }
-        self.rewrite(&schema.rules)?;
+        self.rewrite(&schema.rules);
         match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
             // An adopted board may be damaged and its schema still be right. RANK.VERIFY reports the damage.
             Err(Error::Damaged(_) | Error::Undecodable(_)) => Ok(()),
@@ -134,24 +131,19 @@ impl<S: Store> Board<S> {
             self.check_leavers(keep)?;
         }
         if rules != self.schema.rules {
-            self.rewrite(&rules)?;
+            self.rewrite(&rules);
         }
         self.trim(keep, false).map(drop)
     }
 
     /// Writes another marker. Adds before it removes, so that the key never vanishes in between.
-    pub fn rewrite(&mut self, rules: &Rules) -> Result<()> {
-        let element = self.store.name(&marker_bytes(rules));
-        self.store.put(&element, f64::NEG_INFINITY, Only::Any);
-        if let Some(old) = self.marker.take() {
-            self.store.remove(&old.element);
+    pub fn rewrite(&mut self, rules: &Rules) {
+        let marker = self.store.name(&marker_bytes(rules));
+        self.store.put(&marker, f64::NEG_INFINITY, Only::Any);
+        if let Some(old) = self.marker.replace(marker) {
+            self.store.remove(&old);
         }
-        self.marker = Marker::find(&self.store)?;
         self.counted.set(None);
-        if let Some(marker) = &self.marker {
-            self.order = marker.schema.order();
-            self.schema = marker.schema.clone();
-        }
-        Ok(())
+        self.assume(Schema::new(rules.clone()));
     }
 }

@@ -250,8 +250,8 @@ impl Layout {
 
     /// The place of members with these values and this time.
     pub fn encode(&self, values: &[Value], time: u64) -> Place {
-        if let (true, [value]) = (self.plain, values) {
-            return Place { score: value.as_f64(), spill: Spill::new() };
+        if let Some(score) = self.lone_score(values) {
+            return Place { score, spill: Spill::new() };
         }
         let time = self.clock.map(|_| Value::Integer(time as i64));
         let slots = self.slots.iter().zip(values.iter().copied().chain(time));
@@ -326,15 +326,14 @@ impl Layout {
     }
 
     fn score(&self, values: impl Iterator<Item = Value>) -> f64 {
-        let mut number: i64 = 0;
-        for (i, (slot, value)) in self.slots.iter().zip(values).take(self.scored).enumerate() {
-            number = match (self.form, value) {
-                (ScoreForm::Value, value) => return value.as_f64(),
-                (ScoreForm::Packed, Value::Integer(v)) if i == 0 => v,
-                _ => number * slot.radix + slot.digit(value),
-            };
-        }
-        self.score_of(number)
+        let mut slots = self.slots.iter().zip(values).take(self.scored);
+        let first = match (self.form, slots.next()) {
+            (ScoreForm::Value, Some((_, value))) => return value.as_f64(),
+            (ScoreForm::Packed, Some((_, Value::Integer(v)))) => v,
+            (_, Some((slot, value))) => slot.digit(value),
+            (_, None) => 0,
+        };
+        self.score_of(slots.fold(first, |number, (slot, value)| number * slot.radix + slot.digit(value)))
     }
 
     fn score_of(&self, number: i64) -> f64 {

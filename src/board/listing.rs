@@ -120,16 +120,19 @@ impl<S: Store> Board<S> {
     }
 
     /// The row of a member.
+    #[inline(always)]
     pub fn row(&self, found: Found<S::Name>, kind: Kind) -> Result<Row<S::Name>> {
         let rank = self.rank(&found, kind)?;
         Ok(self.row_ranked(found, rank))
     }
 
     /// The row of a member whose rank is known.
+    #[inline]
     pub fn row_ranked(&self, found: Found<S::Name>, rank: u64) -> Row<S::Name> {
         self.row_of(found.element, found.decoded, rank)
     }
 
+    #[inline]
     pub(super) fn row_of(&self, element: S::Name, decoded: Decoded, rank: u64) -> Row<S::Name> {
         let layout = &self.schema.layout;
         let time = decoded.time.map(|time| layout.unix_ms(time));

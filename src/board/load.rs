@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::schema::{Field, Schema};
 use super::store::{Only, Store};
 use super::value::{Tuple, Value};
-use super::write::{Scores, Write, Written};
+use super::write::{Plan, Scores, Write, Written};
 use super::{parse_object, Board};
 use crate::error::{LineProblem, Result, Shown};
 use crate::number::parse_integer;
@@ -183,17 +183,19 @@ impl<S: Store> Board<S> {
         write: impl Fn(&Line) -> Write,
     ) -> Result<Vec<bool>> {
         self.check_names(pairs)?;
-        let (states, places) = self.states(pairs)?;
+        let mut plan = Plan::default();
+        self.look_up_all(pairs, &mut plan)?;
         self.check_size()?;
-        for ((line, pair), place) in lines.iter().zip(pairs).zip(&places) {
-            self.check_pair(&write(line), pair, states.get(*place))?;
+        let states = || plan.places.iter().filter_map(|place| plan.states.get(*place));
+        for ((line, pair), state) in lines.iter().zip(pairs).zip(states()) {
+            self.check_pair(&write(line), pair, state)?;
         }
         if let Some(keep) = self.schema.rules.keep {
             if self.members()?.saturating_add(pairs.len() as u64) > keep {
                 self.check_leavers(keep.saturating_sub(pairs.len() as u64))?;
             }
         }
-        Ok(places.iter().map(|place| states.get(*place).is_some_and(|state| !state.is_new)).collect())
+        Ok(states().map(|state| state.before.is_some()).collect())
     }
 }
 

@@ -40,8 +40,6 @@ pub struct Marker<N> {
     pub element: N,
     /// What it says.
     pub schema: Arc<Schema>,
-    /// What is wrong with its place.
-    pub damage: Option<Damage>,
 }
 
 fn make_implicit() -> Arc<Schema> {
@@ -54,7 +52,7 @@ pub fn implicit_schema() -> Arc<Schema> {
 }
 
 impl<N: AsRef<[u8]>> Marker<N> {
-    /// Finds the marker. Costs almost nothing on a sorted set without one.
+    /// Finds the marker; an error if it is not in its place. Costs almost nothing on a sorted set without one.
     #[inline]
     pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
         match store.lowest() {
@@ -62,16 +60,22 @@ impl<N: AsRef<[u8]>> Marker<N> {
             Some((element, more)) if element.as_ref().starts_with(MARKER_START) => {
                 let schema = read(element.as_ref())?;
                 // Without an index the marker is alone at -inf.
-                let damage = (more && !schema.layout.spills()).then_some(Damage::Stray);
-                Ok(Some(Marker { element, schema, damage }))
+                if more && !schema.layout.spills() {
+                    return Err(Error::Damaged(Damage::Stray));
+                }
+                Ok(Some(Marker { element, schema }))
             }
-            Some(_) => Marker::find_behind(store),
+            // A member of a sorted set without a schema, or damage.
+            Some(_) => match Marker::find_anywhere(store)? {
+                None => Ok(None),
+                Some(_) => Err(Error::Damaged(Damage::MarkerBehind)),
+            },
         }
     }
 
-    /// The first element at -inf is not a marker: it is a member of a sorted set without a schema, or damage.
+    /// Finds a marker that may come after other elements.
     #[cold]
-    fn find_behind<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
+    pub fn find_anywhere<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
         let (mut marker, mut entries, mut seen) = (None, false, 0);
         store.walk_score(f64::NEG_INFINITY, Direction::Up, &mut |element: N| {
             entries |= looks_like_entry(element.as_ref());
@@ -85,18 +89,18 @@ impl<N: AsRef<[u8]>> Marker<N> {
             return if entries { Err(Error::Damaged(Damage::MarkerLost)) } else { Ok(None) };
         };
         let schema = read(element.as_ref())?;
-        Ok(Some(Marker { element, schema, damage: Some(Damage::MarkerBehind) }))
+        Ok(Some(Marker { element, schema }))
     }
+}
 
-    /// The marker's text, as a person reads it.
-    pub fn text(&self) -> &[u8] {
-        self.element.as_ref().get(MARKER_START.len()..).unwrap_or_default()
-    }
+/// The text of a marker, as a person reads it.
+pub fn marker_text(marker: &[u8]) -> &[u8] {
+    marker.get(MARKER_START.len()..).unwrap_or_default()
 }
 
 /// The schema of a marker.
 fn read(marker: &[u8]) -> Result<Arc<Schema>> {
-    let text = marker.get(MARKER_START.len()..).unwrap_or_default();
+    let text = marker_text(marker);
     match text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(b" ")) {
         Some(schema) => intern(schema),
         None => Err(unreadable(text)),

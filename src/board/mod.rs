@@ -33,7 +33,7 @@ pub use create::Alteration;
 pub use layout::Decoded;
 pub use listing::{Groups, Row};
 pub use load::{lines_of, Line, Loaded};
-pub use marker::{forget_schemas, Marker};
+pub use marker::forget_schemas;
 pub use periods::{client_period, parse_offset, parse_unit, Period, PeriodUnit, Periods};
 pub use point::Point;
 pub use rank::{FieldBound, Kind};
@@ -46,12 +46,14 @@ pub use write::{Pairs, Plan, Scores, Standing, Start, Write, Written};
 
 use crate::error::{Damage, Error, Result, Shown};
 use index::joined;
+use marker::{marker_text, Marker};
 
 /// A sorted set as a leaderboard.
 pub struct Board<S: Store> {
     /// The sorted set.
     pub store: S,
-    marker: Option<Marker<S::Name>>,
+    /// The element that carries the schema.
+    marker: Option<S::Name>,
     schema: Arc<Schema>,
     order: Order,
     /// How many members a spilled board has, once they were counted.
@@ -79,24 +81,16 @@ type Located<N> = (N, f64, Option<N>);
 
 impl<S: Store> Board<S> {
     /// Opens a board that is not damaged, or does not exist yet.
+    #[inline(always)]
     pub fn open(store: S) -> Result<Board<S>> {
         let marker = Marker::find(&store)?;
-        Board::with_marker(store, marker)
-    }
-
-    /// The same for a store whose marker was found already.
-    #[inline(always)]
-    pub fn with_marker(store: S, marker: Option<Marker<S::Name>>) -> Result<Board<S>> {
-        match marker {
-            Some(Marker { damage: Some(damage), .. }) => Err(Error::Damaged(damage)),
-            marker => Ok(Board::marked(store, marker)),
-        }
+        Ok(Board::with_marker(store, marker))
     }
 
     /// Opens a board to repair it: the marker may come after other elements.
     pub fn open_damaged(store: S) -> Result<Board<S>> {
-        let marker = Marker::find(&store)?;
-        Ok(Board::marked(store, marker))
+        let marker = Marker::find_anywhere(&store)?;
+        Ok(Board::with_marker(store, marker))
     }
 
     /// Opens a board to set its schema: the marker may be lost.
@@ -105,12 +99,16 @@ impl<S: Store> Board<S> {
             Err(Error::Damaged(Damage::MarkerLost)) => None,
             found => found?,
         };
-        Ok(Board::marked(store, marker))
+        Ok(Board::with_marker(store, marker))
     }
 
+    /// The board of a store whose marker was found.
     #[inline(always)]
-    fn marked(store: S, marker: Option<Marker<S::Name>>) -> Board<S> {
-        let schema = marker.as_ref().map_or_else(marker::implicit_schema, |marker| Arc::clone(&marker.schema));
+    pub fn with_marker(store: S, marker: Option<Marker<S::Name>>) -> Board<S> {
+        let (marker, schema) = match marker {
+            Some(Marker { element, schema }) => (Some(element), schema),
+            None => (None, marker::implicit_schema()),
+        };
         Board {
             order: schema.order(),
             store,
@@ -133,9 +131,9 @@ impl<S: Store> Board<S> {
         self.order = self.schema.order();
     }
 
-    /// The element that carries the schema.
-    pub fn marker(&self) -> Option<&Marker<S::Name>> {
-        self.marker.as_ref()
+    /// The text of the schema, if the board has one of its own.
+    pub fn schema_text(&self) -> Option<&[u8]> {
+        self.marker.as_ref().map(|marker| marker_text(marker.as_ref()))
     }
 
     /// Bounds what `DENSE` ranks may cost.
@@ -143,14 +141,14 @@ impl<S: Store> Board<S> {
         self.hops.set(hops);
     }
 
-    /// From now on the names of members that leave are kept, for [`Board::take_left`].
+    /// From now on the names of members that leave are kept, for [`Board::left`].
     pub fn note_leavers(&mut self) {
-        self.left.get_or_insert_default();
+        self.left = Some(Vec::new());
     }
 
     /// The members that left and are not back.
-    pub fn take_left(&mut self) -> Vec<S::Name> {
-        self.left.take().unwrap_or_default()
+    pub fn left(&self) -> &[S::Name] {
+        self.left.as_deref().unwrap_or_default()
     }
 
     /// The direction the board is read in, from the best on.
@@ -171,21 +169,29 @@ impl<S: Store> Board<S> {
     }
 
     /// How many members there are.
+    #[inline(always)]
     pub fn members(&self) -> Result<u64> {
         let members = self.present()?;
-        let entries = self.store.card().saturating_sub(members + 1);
-        if self.schema.layout.spills() && self.store.card() > 0 && entries != members {
-            return Err(Error::Damaged(Damage::Count { members, entries }));
+        if self.schema.layout.spills() {
+            let entries = self.store.card().saturating_sub(members + 1);
+            if entries != members && self.store.card() > 0 {
+                return Err(Error::Damaged(Damage::Count { members, entries }));
+            }
         }
         Ok(members)
     }
 
     /// How many elements are above -inf. On a damaged board some may not be members, or be missing from the index.
+    #[inline(always)]
     fn present(&self) -> Result<u64> {
         let card = self.store.card();
         if !self.schema.layout.spills() || card == 0 {
             return Ok(card.saturating_sub(u64::from(self.marker.is_some())));
         }
+        self.count(card)
+    }
+
+    fn count(&self, card: u64) -> Result<u64> {
         if let Some(counted) = self.counted.get() {
             return Ok(counted);
         }
@@ -213,9 +219,12 @@ impl<S: Store> Board<S> {
         Ok(self.store.card().saturating_sub(self.present()?))
     }
 
+    #[inline(always)]
     fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
-        let decoded = self.schema.layout.decode(score, element.as_ref());
-        decoded.ok_or_else(|| Error::Undecodable(Shown::new(element.as_ref())))
+        match self.schema.layout.decode(score, element.as_ref()) {
+            Some(decoded) => Ok(decoded),
+            None => Err(Error::Undecodable(Shown::new(element.as_ref()))),
+        }
     }
 
     /// The member's name inside its element.
@@ -255,6 +264,7 @@ impl<S: Store> Board<S> {
     }
 
     /// A member as the index has it.
+    #[inline(always)]
     fn find_indexed(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
         let Some((element, score, entry)) = self.locate(member)? else { return Ok(None) };
         let decoded = self.decode(&element, score)?;

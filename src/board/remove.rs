@@ -70,7 +70,7 @@ impl<S: Store> Board<S> {
     pub fn clear(&mut self) -> Result<u64> {
         let members = self.members()?;
         if members > 0 {
-            self.store.clear(self.marker.as_ref().map(|marker| &marker.element))?;
+            self.store.clear(self.marker.as_ref())?;
             self.counted.set(None);
         }
         Ok(members)
@@ -104,13 +104,13 @@ impl<S: Store> Board<S> {
     /// Removes an element, and on a spilled board its entry.
     pub(super) fn remove_element(&mut self, element: &S::Name) {
         let entry = self.schema.layout.spills().then(|| self.entry_of(element));
-        self.remove_indexed(element, entry);
+        self.remove_indexed(element, entry.as_ref());
     }
 
-    pub(super) fn remove_indexed(&mut self, element: &S::Name, entry: Option<S::Name>) {
+    pub(super) fn remove_indexed(&mut self, element: &S::Name, entry: Option<&S::Name>) {
         self.store.remove(element);
         if let Some(entry) = entry {
-            self.store.remove(&entry);
+            self.store.remove(entry);
         }
     }
 

@@ -151,7 +151,7 @@ impl<S: Store> Board<S> {
         loop {
             let wanted = step.count.saturating_sub(rows).clamp(1, stride);
             let (next, mut elements) = self.store.scan(cursor, wanted)?;
-            elements.retain(|element| self.marker.as_ref().is_none_or(|m| m.element.as_ref() != element.as_ref()));
+            elements.retain(|element| self.marker.as_ref().is_none_or(|m| m.as_ref() != element.as_ref()));
             let found = elements.len() as u64;
             if found == self.members()? && (found > step.most || behind.is_some()) {
                 return self.scan_whole(elements, behind, step.most, visit);

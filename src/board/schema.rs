@@ -217,6 +217,7 @@ impl Schema {
     }
 
     /// A value of a field, or what the field takes instead.
+    #[inline(always)]
     pub fn parse_value(&self, field: &Field, text: &[u8]) -> Result<Value> {
         let value = match field.kind.bounds() {
             None if self.explicit => parse_finite(text).map(Value::Float),

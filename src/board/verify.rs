@@ -90,7 +90,7 @@ impl<S: Store> Board<S> {
 
     /// An element at -inf of a board with a schema: its marker, an index entry, or nothing that belongs there.
     fn verify_lowest(&mut self, element: &S::Name, repair: bool, report: &mut Report) {
-        if self.marker.as_ref().is_some_and(|marker| marker.element.as_ref() == element.as_ref()) {
+        if self.marker.as_ref().is_some_and(|marker| marker.as_ref() == element.as_ref()) {
             return;
         }
         let Some((name, spill)) = split_entry(element.as_ref()).filter(|_| self.is_entry(element.as_ref())) else {

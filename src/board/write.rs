@@ -77,40 +77,47 @@ pub enum Start<N> {
 
 /// A member of a write.
 pub(super) struct State<N> {
-    /// It was not on the board.
-    pub(super) is_new: bool,
-    /// The values it had, once it has others.
-    before: Option<Tuple>,
-    /// Its element.
-    now: Option<Found<N>>,
+    /// As it was on the board.
+    pub(super) before: Option<Found<N>>,
+    /// The rank it had, if ranks were asked for.
+    rank: Option<u64>,
+    now: Now<N>,
 }
 
-/// A write whose members were looked up.
-// There is one a board and command, on the stack: a box would cost every write an allocation.
-#[allow(clippy::large_enum_variant)]
-pub enum Plan<N> {
-    /// One member's score says it all.
-    Score(f64),
-    /// The members as they stand.
-    Members(Members<N>),
+/// What a write did to a member so far.
+enum Now<N> {
+    Nothing,
+    Put(Found<N>),
+    /// It had to leave for a better one.
+    Left,
 }
 
-/// The members of a write as they stand before it.
-pub struct Members<N> {
-    states: SmallVec<[State<N>; 1]>,
+impl<N> State<N> {
+    /// As it is on the board.
+    #[inline]
+    fn now(&self) -> Option<&Found<N>> {
+        match &self.now {
+            Now::Nothing => self.before.as_ref(),
+            Now::Put(found) => Some(found),
+            Now::Left => None,
+        }
+    }
+}
+
+/// What a write needs to know of the board before its first change.
+pub struct Plan<N> {
+    /// The score of the only member, if it is all that has to be known.
+    score: Option<f64>,
+    /// The distinct members of the pairs.
+    pub(super) states: SmallVec<[State<N>; 1]>,
     /// For each pair which of them it is.
-    places: SmallVec<[usize; 1]>,
-    /// The rank of each, if ranks were asked for.
-    ranks: Vec<Option<u64>>,
+    pub(super) places: SmallVec<[usize; 1]>,
 }
 
-/// The distinct members of some pairs, and for each pair the index of its member.
-pub(super) type States<N> = (SmallVec<[State<N>; 1]>, SmallVec<[usize; 1]>);
-
-/// Where a write puts a member, and what its element says then.
-struct Target {
-    place: Place,
-    decoded: Decoded,
+impl<N> Default for Plan<N> {
+    fn default() -> Plan<N> {
+        Plan { score: None, states: SmallVec::new(), places: SmallVec::new() }
+    }
 }
 
 impl<S: Store> Board<S> {
@@ -132,47 +139,69 @@ impl<S: Store> Board<S> {
         Ok(Start::Board(marker))
     }
 
-    /// Sets or increments the scores of members, in order: the one entry for every such write.
-    #[inline]
+    /// Sets or increments the scores of members, in order: the one entry for every such write. Where it fails, nothing
+    /// was changed.
     pub fn write(&mut self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Written> {
-        let plan = self.plan(write, pairs)?;
-        self.commit(write, pairs, plan)
+        let mut plan = Plan::default();
+        self.plan(write, pairs, &mut plan)?;
+        // The first pair was not checked: the first change shows by itself what is wrong with it.
+        self.commit(write, pairs, &mut plan)
     }
 
     /// Looks up what a write needs, and finds out all that can be wrong with it. Nothing is changed: several boards can be
     /// prepared before the first of them is written to.
     pub fn prepare(&self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Plan<S::Name>> {
-        let plan = self.plan(write, pairs)?;
-        if let (Plan::Members(members), Some(pair)) = (&plan, pairs.first()) {
-            let state = members.states.first();
-            self.values_then(state.and_then(|state| state.now.as_ref()), &pair.0, write)?;
+        let mut plan = Plan::default();
+        self.plan(write, pairs, &mut plan)?;
+        if let (Some(pair), Some(state)) = (pairs.first(), plan.states.first()) {
             self.check_pair(write, pair, state)?;
         }
         Ok(plan)
     }
 
-    /// The same, but for what the first change shows by itself where it is the first of all.
-    #[inline]
-    fn plan(&self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Plan<S::Name>> {
+    /// The same, but for what is wrong with the first pair alone.
+    #[inline(always)]
+    fn plan(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
         self.check_names(pairs)?;
         if let ([(values, _)], None, false, Scores::Set) = (pairs, write.keep, write.ranks, write.scores) {
-            if let Some(score) = self.schema.layout.lone_score(values) {
-                return Ok(Plan::Score(score));
+            plan.score = self.schema.layout.lone_score(values);
+            if plan.score.is_some() {
+                return Ok(());
             }
         }
-        // Members are looked up once, before the first change, so no lookup can fail halfway.
-        let (states, places) = self.states(pairs)?;
-        self.check_write(write, pairs, &states, &places)?;
-        let ranks = if write.ranks { self.ranks(&states)? } else { Vec::new() };
-        Ok(Plan::Members(Members { states, places, ranks }))
+        self.plan_members(write, pairs, plan)
+    }
+
+    /// Members are looked up once, before the first change, so no lookup can fail halfway.
+    fn plan_members(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
+        self.look_up_all(pairs, plan)?;
+        self.check_write(write, pairs, plan)?;
+        if write.ranks {
+            for state in &mut plan.states {
+                state.rank = self.rank_of(state)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes what was looked up.
-    #[inline]
-    pub fn commit(&mut self, write: &Write, pairs: &[(Tuple, S::Name)], plan: Plan<S::Name>) -> Result<Written> {
-        match plan {
-            Plan::Score(score) => Ok(self.commit_score(write, pairs, score)),
-            Plan::Members(members) => self.commit_members(write, pairs, members),
+    #[inline(always)]
+    pub fn commit(&mut self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<Written> {
+        let mut written = Written::default();
+        match (plan.score, pairs) {
+            (Some(score), [(_, member)]) => self.commit_score(write, member, score, &mut written),
+            _ => self.commit_members(write, pairs, plan, &mut written)?,
+        }
+        Ok(written)
+    }
+
+    /// Where the score says it all, one low-level write does what is asked, as `ZADD` does it.
+    #[inline(always)]
+    fn commit_score(&mut self, write: &Write, member: &S::Name, score: f64, written: &mut Written) {
+        match self.store.put(member, score, self.only(write)) {
+            Put::Added => written.added = 1,
+            Put::Changed => written.changed = 1,
+            Put::Nothing => {}
         }
     }
 
@@ -180,60 +209,42 @@ impl<S: Store> Board<S> {
         &mut self,
         write: &Write,
         pairs: &[(Tuple, S::Name)],
-        Members { mut states, places, ranks: before }: Members<S::Name>,
-    ) -> Result<Written> {
-        let mut written = Written::default();
-        for ((values, member), place) in pairs.iter().zip(&places) {
+        Plan { states, places, .. }: &mut Plan<S::Name>,
+        written: &mut Written,
+    ) -> Result<()> {
+        for ((values, member), place) in pairs.iter().zip(&*places) {
             let Some(state) = states.get_mut(*place) else { continue };
-            self.look_again(state, &written);
-            let values = self.values_then(state.now.as_ref(), values, write)?;
-            if self.is_wanted(state.now.as_ref(), &values, write) {
-                let target = self.target(state.now.as_ref(), values, write);
-                self.place(member, state, target, write.keep, &mut written)?;
+            self.look_again(state, written);
+            let values = self.values_then(state, values, write)?;
+            if self.is_wanted(state, &values, write) {
+                self.place(member, state, values, write, written)?;
             }
-            self.keep_best(write.keep, &mut written)?;
+            self.keep_best(write.keep, written)?;
         }
-        for state in &mut states {
-            self.look_again(state, &written);
-            let Some(now) = &state.now else { continue };
-            let changed = state.before.as_ref().is_some_and(|before| *before != now.decoded.values);
-            written.added += u64::from(state.is_new);
-            written.changed += u64::from(changed && !state.is_new);
+        for state in &mut *states {
+            self.look_again(state, written);
+            match (&state.before, &state.now) {
+                (None, Now::Put(_)) => written.added += 1,
+                (Some(before), Now::Put(now)) if before.decoded.values != now.decoded.values => written.changed += 1,
+                _ => {}
+            }
         }
         if let Some(left) = &mut self.left {
             // A member may have left and come back.
-            let is_there = |place: &usize| states.get(*place).is_some_and(|state| state.now.is_some());
+            let is_there = |place: &usize| states.get(*place).is_some_and(|state| state.now().is_some());
             let there = places.iter().zip(pairs).filter(|(place, _)| is_there(place));
             let there: HashSet<&[u8]> = there.map(|(_, (_, member))| member.as_ref()).collect();
             left.retain(|member| !there.contains(member.as_ref()));
         }
         if let (Scores::Add, Some(state)) = (write.scores, states.first()) {
-            written.sum = state.now.as_ref().map(|now| now.decoded.values.clone());
+            written.sum = state.now().map(|now| Tuple::from_slice(&now.decoded.values));
             written.refused = u64::from(written.sum.is_none());
         }
         if write.ranks {
-            let after = self.ranks(&states)?;
-            for place in places {
-                let (before, after) = (before.get(place).copied().flatten(), after.get(place).copied().flatten());
-                let now = states.get(place).and_then(|state| state.now.as_ref());
-                let after = after.zip(now.map(|now| now.decoded.values.clone()));
-                written.standings.push(Standing { before, after });
-            }
+            let standings: Vec<Standing> = states.iter().map(|state| self.standing(state)).collect::<Result<_>>()?;
+            written.standings = places.iter().filter_map(|place| standings.get(*place).cloned()).collect();
         }
-        Ok(written)
-    }
-
-    /// Where the score says it all, one low-level write does what is asked, as `ZADD` does it.
-    fn commit_score(&mut self, write: &Write, pairs: &[(Tuple, S::Name)], score: f64) -> Written {
-        let mut written = Written::default();
-        for (_, member) in pairs {
-            match self.store.put(member, score, self.only(write)) {
-                Put::Added => written.added += 1,
-                Put::Changed => written.changed += 1,
-                Put::Nothing => {}
-            }
-        }
-        written
+        Ok(())
     }
 
     fn only(&self, write: &Write) -> Only {
@@ -259,45 +270,41 @@ impl<S: Store> Board<S> {
     }
 
     /// The members of the pairs, as they are on the board.
-    pub(super) fn states(&self, pairs: &[(Tuple, S::Name)]) -> Result<States<S::Name>> {
-        let (mut states, mut places) = States::default();
+    #[inline(always)]
+    pub(super) fn look_up_all(&self, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
         // With one pair there is nothing to compare.
         let mut known: Option<HashMap<&[u8], usize>> = (pairs.len() > 1).then(HashMap::new);
         for (_, member) in pairs {
-            let next = states.len();
+            let next = plan.states.len();
             let place = known.as_mut().map_or(next, |known| *known.entry(member.as_ref()).or_insert(next));
-            places.push(place);
-            if place < next {
-                continue;
+            plan.places.push(place);
+            if place == next {
+                plan.states.push(State { before: self.find_indexed(member)?, rank: None, now: Now::Nothing });
             }
-            let now = self.find_indexed(member)?;
-            states.push(State { is_new: now.is_none(), before: None, now });
         }
-        Ok((states, places))
+        Ok(())
     }
 
     /// A member may have had to leave for a better one.
+    #[inline]
     fn look_again(&self, state: &mut State<S::Name>, written: &Written) {
-        if written.evicted > 0 {
-            let left = state.now.take_if(|found| self.store.score(&found.element).is_none());
-            state.before = state.before.take().or(left.map(|found| found.decoded.values));
+        if written.evicted > 0 && state.now().is_some_and(|now| self.store.score(&now.element).is_none()) {
+            state.now = Now::Left;
         }
     }
 
-    /// The rank of each member that is on the board, in its default kind.
-    fn ranks(&self, states: &[State<S::Name>]) -> Result<Vec<Option<u64>>> {
-        let rank = |found: &Found<S::Name>| self.rank(found, self.default_kind());
-        states.iter().map(|state| state.now.as_ref().map(rank).transpose()).collect()
+    /// The rank of a member that is on the board, in its default kind.
+    fn rank_of(&self, state: &State<S::Name>) -> Result<Option<u64>> {
+        state.now().map(|now| self.rank(now, self.default_kind())).transpose()
+    }
+
+    fn standing(&self, state: &State<S::Name>) -> Result<Standing> {
+        let values = state.now().map(|now| now.decoded.values.clone());
+        Ok(Standing { before: state.rank, after: self.rank_of(state)?.zip(values) })
     }
 
     /// Whether anything can go wrong once the first pair is written.
-    fn check_write(
-        &self,
-        write: &Write,
-        pairs: &[(Tuple, S::Name)],
-        states: &[State<S::Name>],
-        places: &[usize],
-    ) -> Result<()> {
+    fn check_write(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &Plan<S::Name>) -> Result<()> {
         if !self.schema.layout.spills() {
             return Ok(());
         }
@@ -306,9 +313,8 @@ impl<S: Store> Board<S> {
             // Ranks need the number of members: find out now if it is wrong, not after the write.
             self.members()?;
         }
-        // Writing the first element shows by itself whether it is new.
-        for (pair, place) in pairs.iter().zip(places).skip(1) {
-            self.check_pair(write, pair, states.get(*place))?;
+        for (pair, place) in pairs.iter().zip(&plan.places).skip(1) {
+            plan.states.get(*place).map_or(Ok(()), |state| self.check_pair(write, pair, state))?;
         }
         match write.keep {
             Some(keep) if self.members()? + pairs.len() as u64 > keep => {
@@ -318,65 +324,71 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// An element that the index does not know must not be where a pair puts its member.
+    /// A pair must not lead to values that its fields do not take. Where it puts its member, there must be no element that
+    /// the index does not know.
     pub(super) fn check_pair(
         &self,
         write: &Write,
         (values, member): &(Tuple, S::Name),
-        state: Option<&State<S::Name>>,
+        state: &State<S::Name>,
     ) -> Result<()> {
+        let values = self.values_then(state, values, write)?;
         if !self.schema.layout.spills() {
             return Ok(());
         }
-        let old = state.and_then(|state| state.now.as_ref());
-        let target = self.target(old, self.values_then(old, values, write)?, write);
-        let element = self.element(&target.place.spill, member);
-        if old.is_none_or(|old| old.element.as_ref() != element.as_ref()) && self.store.score(&element).is_some() {
+        let (place, _) = self.target(state, &values, write);
+        let element = self.element(&place.spill, member);
+        let is_own = state.now().is_some_and(|now| now.element.as_ref() == element.as_ref());
+        if !is_own && self.store.score(&element).is_some() {
             return Err(unindexed(member));
         }
         Ok(())
     }
 
     /// The values that a member will have, if the rules let it change.
-    fn values_then(&self, old: Option<&Found<S::Name>>, values: &[Value], write: &Write) -> Result<Tuple> {
-        match (write.scores, old) {
+    #[inline]
+    fn values_then(&self, state: &State<S::Name>, values: &[Value], write: &Write) -> Result<Tuple> {
+        match (write.scores, state.now()) {
             (Scores::Set, _) => Ok(Tuple::from_slice(values)),
-            (Scores::Add, Some(old)) => self.schema.add(&old.decoded.values, values),
+            (Scores::Add, Some(now)) => self.schema.add(&now.decoded.values, values),
             (Scores::Add, None) => self.schema.add(&self.schema.origin(), values),
         }
     }
 
     /// Whether the rules let it change.
-    fn is_wanted(&self, old: Option<&Found<S::Name>>, values: &[Value], write: &Write) -> bool {
-        match old {
+    #[inline]
+    fn is_wanted(&self, state: &State<S::Name>, values: &[Value], write: &Write) -> bool {
+        match state.now() {
             None => write.only != Only::Existing,
             Some(_) if write.only == Only::New => false,
-            Some(old) if write.update == Update::Best => self.schema.better(values, &old.decoded.values),
-            Some(old) => old.decoded.values.as_slice() != values,
+            Some(now) if write.update == Update::Best => self.schema.better(values, &now.decoded.values),
+            Some(now) => now.decoded.values.as_slice() != values,
         }
     }
 
-    /// Where a member with these values belongs.
-    fn target(&self, old: Option<&Found<S::Name>>, values: Tuple, write: &Write) -> Target {
-        let time = match (self.schema.rules.ties, old) {
+    /// Where a member with these values belongs, and its tie time.
+    #[inline]
+    fn target(&self, state: &State<S::Name>, values: &[Value], write: &Write) -> (Place, Option<u64>) {
+        let time = match (self.schema.rules.ties, state.now()) {
             (Ties::Shared, _) => None,
-            (Ties::ByTime(TieRule::Joined, _), Some(old)) => old.decoded.time,
+            (Ties::ByTime(TieRule::Joined, _), Some(now)) => now.decoded.time,
             _ => Some(self.schema.layout.time_at(write.now)),
         };
-        let place = self.schema.layout.encode(&values, time.unwrap_or(0));
-        Target { place, decoded: Decoded { values, time } }
+        (self.schema.layout.encode(values, time.unwrap_or(0)), time)
     }
 
     /// Puts a member where it belongs, if a full board takes it.
+    #[inline]
     fn place(
         &mut self,
         member: &S::Name,
         state: &mut State<S::Name>,
-        Target { place, decoded }: Target,
-        keep: Option<u64>,
+        values: Tuple,
+        write: &Write,
         written: &mut Written,
     ) -> Result<()> {
-        if let (None, Some(keep)) = (&state.now, keep) {
+        let (place, time) = self.target(state, &values, write);
+        if let (None, Some(keep)) = (state.now(), write.keep) {
             if self.members()? >= keep && !self.beats(&place, keep.saturating_sub(1))? {
                 written.refused += 1;
                 return Ok(());
@@ -384,12 +396,11 @@ impl<S: Store> Board<S> {
         }
         let score = place.score;
         let element = self.element(&place.spill, member);
-        let entry = match state.now.take() {
+        let entry = match state.now() {
             // The index has its element, but not its score.
             Some(old) if old.element.as_ref() == element.as_ref() => {
                 self.store.put(&element, score, Only::Any);
-                state.before.get_or_insert(old.decoded.values);
-                old.entry
+                old.entry.clone()
             }
             old => {
                 if self.store.put(&element, score, Only::New) == Put::Nothing {
@@ -397,16 +408,13 @@ impl<S: Store> Board<S> {
                 }
                 let entry = self.put_entry(&element);
                 match old {
-                    Some(old) => {
-                        self.remove_indexed(&old.element, old.entry);
-                        state.before.get_or_insert(old.decoded.values);
-                    }
+                    Some(old) => self.remove_indexed(&old.element, old.entry.as_ref()),
                     None => self.recount_by(1),
                 }
                 entry
             }
         };
-        state.now = Some(Found { element, entry, score, decoded });
+        state.now = Now::Put(Found { element, entry, score, decoded: Decoded { values, time } });
         Ok(())
     }
 
@@ -428,6 +436,7 @@ impl<S: Store> Board<S> {
         Ok(beats)
     }
 
+    #[inline]
     fn keep_best(&mut self, keep: Option<u64>, written: &mut Written) -> Result<()> {
         let Some(keep) = keep else { return Ok(()) };
         match self.members()?.saturating_sub(keep) {

@@ -152,7 +152,7 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
             Ok(())
         }
         Start::Board(marker) => {
-            let mut board = Board::with_marker(store, marker)?;
+            let mut board = Board::with_marker(store, marker);
             let pairs = pairs(board.schema(), args)?;
             write_pairs(call, &mut board, &options, &pairs)
         }
@@ -232,8 +232,8 @@ fn write_pairs<'c>(
         let (update, keep, at) = (options.update, options.keep, options.at);
         Feed { write, update, keep, at, ranks: options.with_rank.flatten() }.prepare(call, board, pairs)?
     };
-    let plan = board.prepare(&write, pairs)?;
-    let written = board.commit(&write, pairs, plan)?;
+    // The periods were prepared: if the board refuses the write, nothing was changed anywhere.
+    let written = board.write(&write, pairs)?;
     count_written(&written);
     periods.iter_mut().try_for_each(|period| period.commit(pairs))?;
     if let Some((hash, member, json)) = record {

@@ -71,7 +71,7 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
         None => reply.null(),
     }
     reply.bulk(b"schema");
-    bulk_or_null(&reply, board.marker().map(|marker| marker.text()));
+    bulk_or_null(&reply, board.schema_text());
     Ok(())
 }
 
@@ -158,12 +158,12 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::ArchiveExists);
     }
     let members = board.members()?;
-    let rules = board.marker().map(|marker| marker.schema.rules.clone());
+    let rules = board.schema_text().is_some().then(|| board.schema().rules.clone());
     match &hash_archive {
         Some(name) => {
             let data = client_data(name.bytes(), true, archive.bytes())?;
             let hash = open_hash(call, &board, Access::Write)?;
-            board.rewrite(&Rules { data: Some(data), ..board.schema().rules.clone() })?;
+            board.rewrite(&Rules { data: Some(data), ..board.schema().rules.clone() });
             board.store.rename(&archive)?;
             hash.rename(name)?;
         }

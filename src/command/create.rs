@@ -66,7 +66,7 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let owned = open_hashes_to_trim(call, &mut board, &rules)?;
     board.create(rules, adopt, key.bytes())?;
-    forget_left(&mut board, owned);
+    forget_left(&board, owned);
     call.reply().ok();
     Ok(())
 }
@@ -99,7 +99,7 @@ fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
     if !board.store.exists() {
         return Err(Error::NoSuchKey);
     }
-    if board.marker().is_none() {
+    if board.schema_text().is_none() {
         return Err(Error::NoSchema);
     }
     Ok(board.schema().rules.for_others())
@@ -154,7 +154,7 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     check_prefixes(call, board.store.name(), &rules.periods)?;
     let owned = open_hashes_to_trim(call, &mut board, &rules)?;
     board.alter(rules)?;
-    forget_left(&mut board, owned);
+    forget_left(&board, owned);
     call.reply().ok();
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `RANK.QUERY` and `RANK.STATS`: members that share a rank.
 
 use super::args::{key, required};
+use super::open_to_read;
 use super::options::{ReadOptions, Takes, ROWS_COST};
 use super::rows::{json_integer, JsonList, Shown};
 use crate::board::{Groups, Kind};
@@ -32,7 +33,8 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
     let options = ReadOptions::parse(args, Takes::GROUPS)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
     let Some(found) = board.find(&member)? else {
         call.reply().null();
         return Ok(());
@@ -66,7 +68,8 @@ fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let options = ReadOptions::parse(args, Takes::GROUPS)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
     if board.members()? == 0 {
         call.reply().null();
         return Ok(());

@@ -36,7 +36,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
             call.reply().float(sum);
             return Ok(());
         }
-        Start::Board(marker) => Board::with_marker(store, marker)?,
+        Start::Board(marker) => Board::with_marker(store, marker),
     };
     let schema = board.schema();
     let fields = schema.fields().len();
@@ -68,11 +68,11 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
         Feed { write, update: Some(Update::Set), keep: None, at, ranks: with_rank.flatten() }
             .prepare(call, &board, &pair)?
     };
-    let plan = board.prepare(&write, &pair)?;
-    let written = board.commit(&write, &pair, plan)?;
+    // The periods were prepared: if the board refuses the write, nothing was changed anywhere.
+    let written = board.write(&write, &pair)?;
     count_written(&written);
     periods.iter_mut().try_for_each(|period| period.commit(&pair))?;
-    forget_left(&mut board, owned);
+    forget_left(&board, owned);
     let reply = call.reply();
     let [(_, member)] = &pair;
     match (with_rank, &written.sum) {

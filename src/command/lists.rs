@@ -68,7 +68,8 @@ fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = key(&mut args)?;
     let n = count(required(&mut args)?, "n", 0)?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
     reply_rows(call, &board, hash.as_ref(), (0, n), &options)
 }
 
@@ -78,7 +79,8 @@ fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     let start = position(required(&mut args)?, "start")?;
     let stop = position(required(&mut args)?, "stop")?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
     let members = board.members()?;
     let first = from_either_end(start, members).saturating_sub(1);
     let end = from_either_end(stop, members);
@@ -99,7 +101,8 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let page = count(required(&mut args)?, "page", 1)?;
     let size = count(required(&mut args)?, "size", 1)?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
     let members = board.members()?;
     let pages = members.div_ceil(size);
     let rows = rows_at(&board, (page - 1).saturating_mul(size), size, &options)?;
@@ -129,7 +132,8 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     let member = required(&mut args).map(Arg::text)?;
     let distance = count(required(&mut args)?, "distance", 0)?;
     let options = ReadOptions::parse(args, Takes::ROWS_FILL)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
     let members = board.members()?;
     let position = match board.find(&member)? {
         Some(found) => board.position(&found.element)?,
@@ -155,7 +159,8 @@ fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let min = bound(required(&mut args)?, "min")?;
     let max = bound(required(&mut args)?, "max")?;
     let options = ReadOptions::parse(args, Takes::ROWS_LIMIT)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
     let (first, end) = board.first_field_positions(min, max)?;
     let first = first.saturating_add(options.limit.offset);
     let count = end.saturating_sub(first).min(options.limit.count);
@@ -181,9 +186,8 @@ fn beside_point<'c>(
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
     let options = ReadOptions::parse(args, Takes::ROWS_POINT)?;
-    let hash = options.look_at(call, &mut board)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
-    let board = options.of_period(call, board)?;
+    let hash = options.look_at(call, &mut board)?;
     let range = if board.store.exists() { positions(&board, &point, n)? } else { (0, 0) };
     reply_rows(call, &board, hash.as_ref(), range, &options)
 }

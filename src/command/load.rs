@@ -50,7 +50,7 @@ fn load<'c>(call: &'c Call<'c>) -> Result<()> {
                 hash.set(&line.member, data);
             }
         }
-        board.take_left().iter().for_each(|member| hash.remove(member.bytes()));
+        board.left().iter().for_each(|member| hash.remove(member.bytes()));
     }
     call.reply().count(loaded.added);
     Ok(())

@@ -3,7 +3,7 @@
 use super::args::{count, key, required};
 use super::options::{open_board_or_period, period_option, row_options, ReadOptions, Takes, RANK_COST};
 use super::rows::JsonList;
-use super::ServerBoard;
+use super::{open_to_read, ServerBoard};
 use crate::board::{Found, Kind, Row};
 use crate::command;
 use crate::config::check_rows;
@@ -38,7 +38,8 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = key(&mut args)?;
     let member = required(&mut args).map(Arg::text)?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
     let Some(found) = board.find(&member)? else {
         call.reply().null();
         return Ok(());
@@ -85,7 +86,8 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let names = args.take_first(named as usize);
     let options = ReadOptions::parse(args, Takes::ROWS)?;
-    let (board, hash) = options.open(call, key)?;
+    let mut board = open_to_read(call, key)?;
+    let hash = options.look_at(call, &mut board)?;
 
     let mut peers = Vec::new();
     for name in names {

@@ -49,6 +49,7 @@ use crate::server::{Access, Call, Hash, Text, ZSet};
 
 type ServerBoard<'c> = Board<ZSet<'c>>;
 
+#[inline]
 fn open_to_read<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c>> {
     let board = Board::open(ZSet::open(call, key, Access::Read)?)?;
     board.set_max_hops(config::max_hops());
@@ -84,9 +85,8 @@ fn owns_hash(schema: &Schema, key: &Text) -> bool {
 
 /// Removes the members that left from the hash that the board owns.
 #[inline(always)]
-fn forget_left<'c>(board: &mut ServerBoard<'c>, owned: impl IntoIterator<Item = Hash<'c>>) {
-    let left = board.take_left();
+fn forget_left<'c>(board: &ServerBoard<'c>, owned: impl IntoIterator<Item = Hash<'c>>) {
     for mut hash in owned {
-        left.iter().for_each(|member| hash.remove(member.bytes()));
+        board.left().iter().for_each(|member| hash.remove(member.bytes()));
     }
 }

@@ -134,31 +134,17 @@ impl<'a> ReadOptions<'a> {
         })
     }
 
-    /// Opens a board to be read as the options want it, and the hash of its attributes if they want that.
-    pub fn open<'c>(&self, call: &'c Call<'c>, key: Text<'c>) -> Result<(ServerBoard<'c>, Option<Hash<'c>>)> {
-        let mut board = open_to_read(call, key)?;
-        let hash = self.look_at(call, &mut board)?;
-        Ok((self.of_period(call, board)?, hash))
-    }
-
-    /// The same for a board that is open.
+    /// Turns an open board to what the options want to read of it, and opens the hash of its attributes if they want that.
+    #[inline]
     pub fn look_at<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
         self.order.map_or(Ok(()), |order| board.read_from(order))?;
         // A missing board reads as an empty one, with or without attributes.
         let wants_hash = self.data && board.store.exists();
-        if wants_hash {
-            open_hash(call, board, Access::Read).map(Some)
-        } else {
-            Ok(None)
+        let hash = if wants_hash { Some(open_hash(call, board, Access::Read)?) } else { None };
+        if let Some(choice) = &self.period {
+            choice.turn_to(call, board)?;
         }
-    }
-
-    /// The board of the period that the options name, or the board itself. Of a missing board all periods are empty.
-    pub fn of_period<'c>(&self, call: &'c Call<'c>, board: ServerBoard<'c>) -> Result<ServerBoard<'c>> {
-        match &self.period {
-            Some(choice) if board.store.exists() => choice.open(call, &board),
-            _ => Ok(board),
-        }
+        Ok(hash)
     }
 
     /// How rows of a board are shown.
@@ -198,9 +184,9 @@ pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args
 pub fn open_board_or_period<'c>(call: &'c Call<'c>, key: Text<'c>, mut args: Args<'c>) -> Result<ServerBoard<'c>> {
     let choice = if args.next_if("PERIOD") { Some(Choice::parse(&mut args)?) } else { None };
     nothing_more(&args)?;
-    let board = open_to_read(call, key)?;
-    match choice {
-        Some(choice) if board.store.exists() => choice.open(call, &board),
-        _ => Ok(board),
+    let mut board = open_to_read(call, key)?;
+    if let Some(choice) = choice {
+        choice.turn_to(call, &mut board)?;
     }
+    Ok(board)
 }

@@ -79,7 +79,7 @@ pub struct Fed<'c> {
     pub written: Written,
     write: Write,
     /// What is to be done.
-    plan: Option<Plan<Text<'c>>>,
+    plan: Plan<Text<'c>>,
     /// The rules of a board that this write makes, and when it expires.
     made: Option<(Rules, i64)>,
 }
@@ -150,18 +150,17 @@ impl Feed {
             ..self.write
         };
         let plan = board.prepare(&write, pairs).map_err(|error| in_period(board.store.name().bytes(), error))?;
-        Ok(Fed { unit, board, written: Written::default(), write, plan: Some(plan), made })
+        Ok(Fed { unit, board, written: Written::default(), write, plan, made })
     }
 }
 
 impl<'c> Fed<'c> {
     /// Writes what was prepared.
     pub fn commit(&mut self, pairs: &[(Tuple, Text<'c>)]) -> Result<()> {
-        let Some(plan) = self.plan.take() else { return Ok(()) };
         if let Some((rules, _)) = &self.made {
-            self.board.rewrite(rules)?;
+            self.board.rewrite(rules);
         }
-        self.written = self.board.commit(&self.write, pairs, plan)?;
+        self.written = self.board.commit(&self.write, pairs, &mut self.plan)?;
         count_written(&self.written);
         if let Some((_, expires)) = self.made {
             self.board.store.expire_at(expires);
@@ -217,8 +216,17 @@ impl Choice {
         Ok(Choice { unit, which })
     }
 
+    /// Puts the chosen board in place of the one it belongs to. Of a missing board all periods are empty.
+    #[cold]
+    pub fn turn_to<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<()> {
+        if board.store.exists() {
+            *board = self.open(call, board)?;
+        }
+        Ok(())
+    }
+
     /// Opens the chosen board; one that nobody wrote to is empty.
-    pub fn open<'c>(&self, call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<ServerBoard<'c>> {
+    fn open<'c>(&self, call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<ServerBoard<'c>> {
         let period = parent.schema().rules.periods.of(self.unit)?;
         let span = match &self.which {
             Which::Index(index) => {

@@ -52,7 +52,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
     for (mut period, leaving) in periods {
         period.commit_removal(leaving);
     }
-    forget_left(&mut board, owned);
+    forget_left(&board, owned);
     call.reply().count(removed);
     Ok(())
 }
@@ -71,7 +71,7 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let owned = open_owned_hash(call, &mut board)?;
     let (count, leaving) = board.trim(keep, wanted)?;
-    forget_left(&mut board, owned);
+    forget_left(&board, owned);
     let reply = call.reply();
     if !wanted {
         reply.count(count);
@@ -105,7 +105,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     });
     let owned = open_owned_hash(call, &mut board)?;
     board.remove_rows(&rows)?;
-    forget_left(&mut board, owned);
+    forget_left(&board, owned);
     let shown = Shown { data: records.unwrap_or(Data::Unwanted), ..options.shown(&board, None) };
     shown.rows(&rows, &call.reply());
     Ok(())

@@ -29,6 +29,7 @@ pub enum Data<'r, 'c> {
 
 impl<'c> Data<'_, 'c> {
     /// What there is for a member, if attributes are wanted.
+    #[inline(always)]
     fn of(&self, member: &[u8]) -> Option<Option<Text<'c>>> {
         match self {
             Data::Unwanted => None,
@@ -78,6 +79,7 @@ impl<'c> Shown<'_, 'c> {
     }
 
     /// What the hash holds for a member, if that is wanted.
+    #[inline(always)]
     pub fn record(&self, member: &[u8]) -> Option<Record<'c>> {
         self.data.of(member).map(Record::read)
     }
@@ -93,6 +95,7 @@ impl<'c> Shown<'_, 'c> {
         1 + row.values.len() as u64 + more
     }
 
+    #[inline(always)]
     fn resp_standing(&self, row: &Row<Text>, record: Option<&Record>, reply: &Reply) {
         reply.bulk(row.member());
         row.values.iter().for_each(|value| reply.value(*value));

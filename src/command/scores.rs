@@ -48,12 +48,12 @@ fn count<'c>(call: &'c Call<'c>) -> Result<()> {
 fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let board = open_to_read(call, key)?;
+    let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
     let options = ReadOptions::parse(args, Takes::POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let kind = options.kind(&board);
-    let board = options.of_period(call, board)?;
+    options.look_at(call, &mut board)?;
     let rank = if board.store.exists() { board.rank_at_point(&point, kind)? } else { 1 };
     call.reply().count(rank);
     Ok(())

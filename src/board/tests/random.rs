@@ -238,7 +238,7 @@ pub(super) fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values:
             let names: Vec<_> = elements.iter().map(|element| board.name_of(element).to_vec()).collect();
             assert_eq!(count, left.len() as u64);
             assert_eq!(names, left.into_iter().map(|member| member.name).collect::<Vec<_>>());
-            assert_eq!(board.take_left(), names);
+            assert_eq!(board.left(), names);
             naive.members = kept;
         }
         Op::Clear => {
