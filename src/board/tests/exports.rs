@@ -113,7 +113,7 @@ proptest! {
             let listed: Vec<Vec<u8>> = standings(&board).into_iter().map(|(name, ..)| name).collect();
             prop_assert_eq!(&listed, &expected);
             for left in board.left() {
-                prop_assert!(!expected.contains(&left), "{} is there", left.escape_ascii());
+                prop_assert!(!expected.contains(left), "{} is there", left.escape_ascii());
             }
         }
     }
