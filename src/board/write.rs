@@ -141,6 +141,7 @@ impl<S: Store> Board<S> {
 
     /// Sets or increments the scores of members, in order: the one entry for every such write. Where it fails, nothing
     /// was changed.
+    #[inline(always)]
     pub fn write(&mut self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Written> {
         let mut plan = Plan::default();
         self.plan(write, pairs, &mut plan)?;
@@ -346,7 +347,7 @@ impl<S: Store> Board<S> {
     }
 
     /// The values that a member will have, if the rules let it change.
-    #[inline]
+    #[inline(always)]
     fn values_then(&self, state: &State<S::Name>, values: &[Value], write: &Write) -> Result<Tuple> {
         match (write.scores, state.now()) {
             (Scores::Set, _) => Ok(Tuple::from_slice(values)),
