@@ -249,6 +249,7 @@ impl<S: Store> Board<S> {
     }
 
     /// A member that was found on the board.
+    #[inline(always)]
     pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
         let found = self.find_indexed(member)?;
         if found.is_none() {

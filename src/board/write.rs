@@ -106,8 +106,10 @@ impl<N> State<N> {
 
 /// What a write needs to know of the board before its first change.
 pub struct Plan<N> {
-    /// The score of the only member, if it is all that has to be known.
+    /// The score that the only member gets, if that is all there is to write.
     score: Option<f64>,
+    /// Its values, if they are a sum.
+    sum: Option<Tuple>,
     /// The distinct members of the pairs.
     pub(super) states: SmallVec<[State<N>; 1]>,
     /// For each pair which of them it is.
@@ -116,7 +118,7 @@ pub struct Plan<N> {
 
 impl<N> Default for Plan<N> {
     fn default() -> Plan<N> {
-        Plan { score: None, states: SmallVec::new(), places: SmallVec::new() }
+        Plan { score: None, sum: None, states: SmallVec::new(), places: SmallVec::new() }
     }
 }
 
@@ -141,6 +143,7 @@ impl<S: Store> Board<S> {
 
     /// Sets or increments the scores of members, in order: the one entry for every such write. Where it fails, nothing
     /// was changed.
+    #[inline(always)]
     pub fn write(&mut self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Written> {
         let mut plan = Plan::default();
         self.plan(write, pairs, &mut plan)?;
@@ -163,13 +166,20 @@ impl<S: Store> Board<S> {
     #[inline(always)]
     fn plan(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
         self.check_names(pairs)?;
-        if let ([(values, _)], None, false, Scores::Set) = (pairs, write.keep, write.ranks, write.scores) {
-            plan.score = self.schema.layout.lone_score(values);
-            if plan.score.is_some() {
-                return Ok(());
-            }
+        match (pairs, write.keep, write.ranks) {
+            ([pair], None, false) if self.schema.layout.has_lone_scores() => self.plan_score(write, pair, plan),
+            _ => self.plan_members(write, pairs, plan),
         }
-        self.plan_members(write, pairs, plan)
+    }
+
+    /// Where the score says it all, nothing else has to be known about a lone member.
+    #[inline(always)]
+    fn plan_score(&self, write: &Write, (values, member): &(Tuple, S::Name), plan: &mut Plan<S::Name>) -> Result<()> {
+        if write.scores == Scores::Add {
+            plan.sum = Some(self.values_then(self.find_indexed(member)?.as_ref(), values, write)?);
+        }
+        plan.score = self.schema.layout.lone_score(plan.sum.as_ref().unwrap_or(values));
+        Ok(())
     }
 
     /// Members are looked up once, before the first change, so no lookup can fail halfway.
@@ -189,7 +199,10 @@ impl<S: Store> Board<S> {
     pub fn commit(&mut self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<Written> {
         let mut written = Written::default();
         match (plan.score, pairs) {
-            (Some(score), [(_, member)]) => self.commit_score(write, member, score, &mut written),
+            (Some(score), [(_, member)]) => {
+                self.commit_score(write, member, score, &mut written);
+                written.sum = plan.sum.take();
+            }
             _ => self.commit_members(write, pairs, plan, &mut written)?,
         }
         Ok(written)
@@ -215,7 +228,7 @@ impl<S: Store> Board<S> {
         for ((values, member), place) in pairs.iter().zip(&*places) {
             let Some(state) = states.get_mut(*place) else { continue };
             self.look_again(state, written);
-            let values = self.values_then(state, values, write)?;
+            let values = self.values_then(state.now(), values, write)?;
             if self.is_wanted(state, &values, write) {
                 self.place(member, state, values, write, written)?;
             }
@@ -332,7 +345,7 @@ impl<S: Store> Board<S> {
         (values, member): &(Tuple, S::Name),
         state: &State<S::Name>,
     ) -> Result<()> {
-        let values = self.values_then(state, values, write)?;
+        let values = self.values_then(state.now(), values, write)?;
         if !self.schema.layout.spills() {
             return Ok(());
         }
@@ -346,9 +359,9 @@ impl<S: Store> Board<S> {
     }
 
     /// The values that a member will have, if the rules let it change.
-    #[inline]
-    fn values_then(&self, state: &State<S::Name>, values: &[Value], write: &Write) -> Result<Tuple> {
-        match (write.scores, state.now()) {
+    #[inline(always)]
+    fn values_then(&self, now: Option<&Found<S::Name>>, values: &[Value], write: &Write) -> Result<Tuple> {
+        match (write.scores, now) {
             (Scores::Set, _) => Ok(Tuple::from_slice(values)),
             (Scores::Add, Some(now)) => self.schema.add(&now.decoded.values, values),
             (Scores::Add, None) => self.schema.add(&self.schema.origin(), values),

@@ -49,7 +49,7 @@ use crate::server::{Access, Call, Hash, Text, ZSet};
 
 type ServerBoard<'c> = Board<ZSet<'c>>;
 
-#[inline]
+#[inline(always)]
 fn open_to_read<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c>> {
     let board = Board::open(ZSet::open(call, key, Access::Read)?)?;
     board.set_max_hops(config::max_hops());
