@@ -353,12 +353,11 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a damaged board is behind it.
-    pub fn is_damage(&self) -> bool {
+    /// What is wrong, on whichever board it is.
+    pub fn cause(&self) -> &Error {
         match self {
-            Error::Damaged(_) => true,
-            Error::InPeriod(_, error) => error.is_damage(),
-            _ => false,
+            Error::InPeriod(_, error) => error.cause(),
+            error => error,
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Counters since the module was loaded, shown by `INFO rank`, for an operator's graphs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
 
-/// A counter, with the name that `INFO` shows.
+use crate::error::Error;
+
+/// A counter, with the name that `INFO` shows, without the module's.
 pub struct Counter {
-    /// Without the module's.
-    pub name: &'static str,
+    name: &'static str,
     value: AtomicU64,
 }
 
@@ -26,18 +28,60 @@ impl Counter {
     }
 }
 
-/// Calls of any command of the module.
-pub static CALLS: Counter = Counter::new("calls");
-/// Calls that ended with an error.
-pub static ERRORS: Counter = Counter::new("errors");
+/// The commands with one prefix.
+pub struct Family {
+    calls: Counter,
+    errors: Counter,
+    /// What a client asked for and did not get, though the call was right.
+    pub denied: Counter,
+}
+
+impl Family {
+    const fn new(calls: &'static str, errors: &'static str, denied: &'static str) -> Family {
+        Family { calls: Counter::new(calls), errors: Counter::new(errors), denied: Counter::new(denied) }
+    }
+
+    /// The family of a command, by its name in lower case.
+    pub const fn of(command: &str) -> &'static Family {
+        match command.as_bytes() {
+            [b'r', b'a', b'n', b'k', b'.', ..] => &RANK,
+            [b'd', b'u', b'e', b'.', ..] => &DUE,
+            // `CL.THROTTLE` is a limiter too.
+            _ => &RATE,
+        }
+    }
+
+    /// Counts a call.
+    pub fn called(&self) {
+        self.calls.add(1);
+    }
+
+    /// Counts a call that ended with an error.
+    pub fn failed(&self, error: &Error) {
+        self.errors.add(1);
+        match error.cause() {
+            Error::Damaged(_) => DAMAGED.add(1),
+            Error::TooManyRows { .. } => ROWS_REFUSED.add(1),
+            Error::TooManyHops => HOPS_REFUSED.add(1),
+            _ => {}
+        }
+    }
+}
+
+/// `RANK.*`. Denied: newcomers that a full board refused.
+pub static RANK: Family = Family::new("rank_calls", "rank_errors", "members_refused");
+/// `RATE.*` and `CL.THROTTLE`. Denied: calls and leases.
+pub static RATE: Family = Family::new("rate_calls", "rate_errors", "rate_denied");
+/// `DUE.*`. Denied: tokens that are no longer held.
+pub static DUE: Family = Family::new("due_calls", "due_errors", "due_denied");
+
 /// Calls that changed something.
 pub static WRITES: Counter = Counter::new("writes");
-/// Newcomers that a full board refused.
-pub static REFUSED: Counter = Counter::new("members_refused");
 /// Members that a better one pushed out of a bounded board.
 pub static EVICTED: Counter = Counter::new("members_evicted");
-/// Calls that met a damaged board.
-pub static DAMAGED: Counter = Counter::new("damaged");
+static DAMAGED: Counter = Counter::new("damaged");
+static ROWS_REFUSED: Counter = Counter::new("rows_refused");
+static HOPS_REFUSED: Counter = Counter::new("hops_refused");
 
 /// Calls of `RATE.CHECK … SLIDING`.
 pub static SLIDING: Verdicts = Verdicts::new("rate_sliding_allowed", "rate_sliding_denied");
@@ -47,7 +91,6 @@ pub static FIXED: Verdicts = Verdicts::new("rate_fixed_allowed", "rate_fixed_den
 pub static COUNTER: Verdicts = Verdicts::new("rate_counter_allowed", "rate_counter_denied");
 /// The same for `GCRA`.
 pub static GCRA: Verdicts = Verdicts::new("rate_gcra_allowed", "rate_gcra_denied");
-
 /// The same for `CALENDAR`.
 pub static CALENDAR: Verdicts = Verdicts::new("rate_calendar_allowed", "rate_calendar_denied");
 /// The same for `RATE.ACQUIRE`.
@@ -67,6 +110,7 @@ impl Verdicts {
     /// Counts a call.
     pub fn add(&self, denied: bool) {
         if denied {
+            RATE.denied.add(1);
             self.denied.add(1);
         } else {
             self.allowed.add(1);
@@ -74,14 +118,47 @@ impl Verdicts {
     }
 }
 
-/// All that `INFO` shows.
-pub static ALL: [&Counter; 18] = [
-    &CALLS,
-    &ERRORS,
+/// The call that took longest, of those that were timed.
+pub struct Slowest(Mutex<(u64, &'static str)>);
+
+/// Since the module was loaded.
+pub static SLOWEST: Slowest = Slowest(Mutex::new((0, "none")));
+
+impl Slowest {
+    /// Notes how long a call of a command took.
+    pub fn note(&self, command: &'static str, micros: u64) {
+        if let Ok(mut slowest) = self.0.try_lock() {
+            if micros > slowest.0 {
+                *slowest = (micros, command);
+            }
+        }
+    }
+
+    /// Microseconds, and the command's name. A crash report asks too, and must not wait.
+    pub fn get(&self) -> (u64, &'static str) {
+        self.0.try_lock().map_or((0, "none"), |slowest| *slowest)
+    }
+}
+
+/// The counters, in the order in which `INFO` shows them.
+pub fn all() -> impl Iterator<Item = (&'static str, u64)> {
+    let sum = |of: fn(&Family) -> &Counter| [&RANK, &RATE, &DUE].into_iter().map(|family| of(family).get()).sum();
+    let totals = [("calls", sum(|family| &family.calls)), ("errors", sum(|family| &family.errors))];
+    totals.into_iter().chain(SINGLE.iter().map(|counter| (counter.name, counter.get())))
+}
+
+static SINGLE: [&Counter; 26] = [
     &WRITES,
-    &REFUSED,
+    &RANK.calls,
+    &RANK.errors,
+    &RANK.denied,
     &EVICTED,
     &DAMAGED,
+    &ROWS_REFUSED,
+    &HOPS_REFUSED,
+    &RATE.calls,
+    &RATE.errors,
+    &RATE.denied,
     &SLIDING.allowed,
     &SLIDING.denied,
     &FIXED.allowed,
@@ -94,4 +171,7 @@ pub static ALL: [&Counter; 18] = [
     &CALENDAR.denied,
     &LEASES.allowed,
     &LEASES.denied,
+    &DUE.calls,
+    &DUE.errors,
+    &DUE.denied,
 ];

@@ -367,7 +367,8 @@ on_every_server! {
     fn the_configuration_example_starts_a_server(kind: Kind) {
         let conf = read("redis.conf.example");
         let lines = conf.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let own = lines.filter(|line| !line.starts_with("loadmodule "));
+        // Nobody could log in; see below.
+        let own = lines.filter(|line| !line.starts_with("loadmodule ") && !line.starts_with("user default "));
         let server = own.fold(Server::builder(kind), Builder::config).start();
         assert!(conf.lines().any(|line| line.starts_with("loadmodule ") && line.ends_with("/libredis_rank.so")));
         let mut con = server.connect();
@@ -398,7 +399,39 @@ on_every_server! {
             }
         }
 
+        // Until somebody gives them passwords, no user can log in.
+        let users: Vec<(&str, &str)> =
+            conf.lines().filter_map(|line| line.strip_prefix("user ")?.split_once(' ')).collect();
+        for (user, rules) in &users {
+            assert!(!rules.contains("nopass"), "{user} needs no password");
+            if *user == "default" {
+                continue;
+            }
+            for password in ["", "change-me", user] {
+                let got = show_result(&cmdv(&mut server.connect(), &["AUTH", user, password]));
+                assert!(got.starts_with("WRONGPASS"), "{user} logs in with '{password}': {got}");
+            }
+            expect(&mut con, &format!("ACL SETUSER {user} >secret"), "+OK");
+        }
+        let operator = users.iter().find(|(user, _)| *user == "operator").expect("an operator").1;
+        let granted = operator.split(' ').filter_map(|rule| rule.strip_prefix('+')).map(str::to_uppercase);
+        assert_eq!(granted.filter(|name| is_command(name)).collect::<BTreeSet<_>>(), names(&documented(&server)));
+
         for (user, line, allowed) in [
+            ("worker", "DUE.CLAIM due:x", true),
+            ("worker", "DUE.POP due:x BLOCK 1ms", true),
+            ("worker", "DUE.ACK due:x 1 a", true),
+            ("worker", "DUE.MOVE due:x IN 1s 1 a", true),
+            ("worker", "DUE.ADD due:x IN 1s a", false),
+            ("worker", "DUE.CLAIM board:x", false),
+            ("worker", "RANK.COUNT board:x", false),
+            ("worker", "DEL due:x", false),
+            ("writer", "DUE.ADD due:x IN 1h a", true),
+            ("writer", "DUE.CLAIM due:x", false),
+            ("writer", "RATE.ACQUIRE limit:pool 5 1s", true),
+            ("replica", "REPLCONF listening-port 1", true),
+            ("replica", "RANK.COUNT board:x", false),
+            ("replica", "SET board:x 1", false),
             ("reader", "RANK.TOPN board:x 3", true),
             ("reader", "RATE.PEEK limit:x 5/1s", true),
             ("reader", "RANK.ADD board:x 1 a", false),
@@ -426,10 +459,19 @@ on_every_server! {
             ("operator", "CONFIG GET rank.*", true),
             ("operator", "FLUSHALL", false),
         ] {
-            expect(&mut con, &format!("AUTH {user} change-me"), "+OK");
+            expect(&mut con, &format!("AUTH {user} secret"), "+OK");
             let got = reply(&mut con, line);
             assert_eq!(!got.starts_with("NOPERM"), allowed, "{user}: {line}: {got}");
             assert!(!allowed || !got.starts_with("ERR"), "{user}: {line}: {got}");
         }
+
+        // With the line that the test left out, a client has to log in.
+        let default = users.iter().find(|(user, _)| *user == "default").expect("a default user").1;
+        expect(&mut con, "AUTH admin secret", "+OK");
+        expect(&mut con, &format!("ACL SETUSER default {default}"), "+OK");
+        let got = reply(&mut server.connect(), "PING");
+        assert!(got.starts_with("NOAUTH"), "{got}");
+        let got = reply(&mut server.connect(), "AUTH default secret");
+        assert!(got.starts_with("WRONGPASS"), "{got}");
     }
 }

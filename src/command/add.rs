@@ -223,7 +223,13 @@ fn write_pairs<'c>(
     };
     let owned = match write.keep {
         // Members may have to leave.
-        Some(keep) if board.members()? + pairs.len() as u64 > keep => open_owned_hash(call, board)?,
+        Some(keep) if board.members()? + pairs.len() as u64 > keep => {
+            if board.members()? > keep {
+                // Perhaps very many.
+                call.take_time();
+            }
+            open_owned_hash(call, board)?
+        }
         _ => None,
     };
     let mut periods = if board.schema().rules.periods.is_empty() {
@@ -271,7 +277,7 @@ pub fn standings_of<'w>(ranks_of: RanksOf, written: &'w Written, periods: &'w [F
 /// Updates the counters of `INFO`.
 pub fn count_written(written: &Written) {
     if written.refused + written.evicted > 0 {
-        stats::REFUSED.add(written.refused);
+        stats::RANK.denied.add(written.refused);
         stats::EVICTED.add(written.evicted);
     }
 }

@@ -11,6 +11,7 @@ use crate::duration::parse_duration;
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_integer;
 use crate::server::{serve_first, tell, wait, Access, Arg, Args, Call, Reply, Schedule, Text, Wait};
+use crate::stats;
 
 command! { ADD = add_items;
     Doc::write("due.add", "key condition:[NX|XX] time:{AT ms|IN duration} item ...",
@@ -92,6 +93,9 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
     let options = TakeOptions::parse(args, claims)?;
     let (demand, now) = (options.demand, options.now.unwrap_or(server_now).clamp(0, MAX_NOW_MS));
     let show = if claims { show_claimed } else { show_popped };
+    if demand.count > 1 {
+        call.take_time();
+    }
     // Who waits was here before.
     serve_first(call, &key);
     let mut schedule = Schedule::open(call.moment(), key.clone(), Access::Write)?;
@@ -136,6 +140,7 @@ fn ack<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let mut schedule = Schedule::open(call.moment(), key, Access::Write)?;
     let held = pairs.iter().filter(|(token, item)| acknowledge(&mut schedule, *token, item)).count();
+    stats::DUE.denied.add((pairs.len() - held) as u64);
     call.reply().count(held as u64);
     Ok(())
 }
@@ -151,6 +156,8 @@ fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
     let moved = prolong(&mut schedule, token, &item, until);
     if moved.is_some() {
         tell(call, &key, until);
+    } else {
+        stats::DUE.denied.add(1);
     }
     call.reply().integer(moved.unwrap_or(0));
     Ok(())

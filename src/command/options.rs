@@ -137,6 +137,10 @@ impl<'a> ReadOptions<'a> {
     /// Turns an open board to what the options want to read of it, and opens the hash of its attributes if they want that.
     #[inline]
     pub fn look_at<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
+        if self.kind == Some(Kind::Dense) {
+            // What follows counts distinct scores, up to rank.max-hops of them.
+            call.take_time();
+        }
         self.order.map_or(Ok(()), |order| board.read_from(order))?;
         // A missing board reads as an empty one, with or without attributes.
         let wants_hash = self.data && board.store.exists();

@@ -42,6 +42,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
     let members: Vec<Text> = args.map(Arg::text).collect();
     let mut periods = Vec::new();
     if !board.schema().rules.periods.is_empty() {
+        call.take_time();
         for period in open_kept(call, &board)? {
             let leaving = period.prepare_removal(&members);
             let leaving = leaving.map_err(|error| in_period(period.store.name().bytes(), error))?;

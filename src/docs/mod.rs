@@ -17,7 +17,8 @@ pub struct Doc {
     /// The first version that has it.
     pub since: &'static str,
     effect: Effect,
-    is_fast: bool,
+    /// O(log n) or better.
+    pub is_fast: bool,
     may_block: bool,
     /// The handler reports its keys: in cluster mode, Redis 7.0 looks at key positions and ignores key specs.
     tells_keys: bool,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::os::raw::c_int;
 
-use redis_module::raw::{RedisModuleCtx, RedisModuleString};
+use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
 
 use super::api::{Args, Ctx, Reply, Text};
 use super::moment::Moment;
@@ -16,6 +16,8 @@ pub struct Call<'a> {
     args: &'a [*mut RedisModuleString],
     /// The server only asked for the command's keys.
     asked: Cell<bool>,
+    /// Microseconds on the server's monotonic clock, if the call is timed.
+    began: Cell<Option<u64>>,
     moment: Moment<'a>,
 }
 
@@ -25,7 +27,7 @@ impl<'a> Call<'a> {
     pub unsafe fn new(ctx: *mut RedisModuleCtx, args: &'a [*mut RedisModuleString]) -> Call<'a> {
         // SAFETY: as the caller says.
         let ctx = unsafe { Ctx::new(ctx) };
-        Call { ctx, args, asked: Cell::new(false), moment: Moment::of_command(ctx) }
+        Call { ctx, args, asked: Cell::new(false), began: Cell::new(None), moment: Moment::of_command(ctx) }
     }
 
     /// The server wants to know the command's keys, not to run it; only for commands with `getkeys-api`.
@@ -38,6 +40,20 @@ impl<'a> Call<'a> {
     /// Whether the command was run, not only asked for its keys.
     pub fn was_run(&self) -> bool {
         !self.asked.get()
+    }
+
+    /// Times this call from here on, for `INFO`. It is for what may hold the server: reading the clock twice would cost
+    /// a fast command a tenth of its time.
+    pub fn take_time(&self) {
+        if self.began.get().is_none() {
+            self.began.set(Some(monotonic_micros()));
+        }
+    }
+
+    /// Microseconds, if the call is timed and was run.
+    pub(super) fn time_taken(&self) -> Option<u64> {
+        let began = self.began.get().filter(|_| self.was_run())?;
+        Some(monotonic_micros().saturating_sub(began))
     }
 
     /// Tells the position of a key, counted from the command's name.
@@ -72,4 +88,9 @@ impl<'a> Call<'a> {
         self.make_known();
         Reply::new(self.ctx)
     }
+}
+
+fn monotonic_micros() -> u64 {
+    // SAFETY: reads a pointer that was set when the module was loaded; the function takes nothing. Servers since 7.0 have it.
+    unsafe { raw::RedisModule_MonotonicMicroseconds.map_or(0, |micros| micros()) }
 }

@@ -12,6 +12,6 @@ pub mod tests;
 
 pub use api::{Access, Arg, Args, Caller, Reply, Stopwatch, Text};
 pub use call::Call;
-pub use module::{run, serve_first, start, stop, tell, wait, Command, Wait};
+pub use module::{run, serve_first, start, stop, tell, wait, Command, Runner, Wait};
 pub use moment::Moment;
 pub use store::{Hash, LeaseKey, Limiter, Schedule, ZSet};

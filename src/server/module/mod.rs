@@ -20,12 +20,30 @@ use super::Call;
 use crate::board::forget_schemas;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
-use crate::stats;
+use crate::stats::{self, Family};
 
 /// What the server calls.
 pub type Shim = unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 /// What a command does.
 pub type Handler = for<'c> fn(&'c Call<'c>) -> Result<()>;
+
+/// What every call of a command needs.
+pub struct Runner {
+    handler: Handler,
+    name: &'static str,
+    family: &'static Family,
+    is_fast: bool,
+}
+
+impl Runner {
+    /// Of a command.
+    pub const fn new(doc: &Doc, handler: Handler) -> Runner {
+        Runner { handler, name: doc.name, family: Family::of(doc.name), is_fast: doc.is_fast }
+    }
+}
+
+/// A call with more arguments is timed, whatever its command.
+const FEW_ARGS: c_int = 16;
 
 /// A line of the module's table.
 pub struct Command {
@@ -41,6 +59,8 @@ macro_rules! command {
     ($name:ident = $handler:path; $doc:expr) => {
         /// The command of this name.
         pub const $name: $crate::server::Command = {
+            const DOC: $crate::docs::Doc = $doc;
+            static RUNNER: $crate::server::Runner = $crate::server::Runner::new(&DOC, $handler);
             // SAFETY: only the server calls it, with the arguments of a command.
             unsafe extern "C" fn shim(
                 ctx: *mut redis_module::raw::RedisModuleCtx,
@@ -48,9 +68,9 @@ macro_rules! command {
                 argc: std::os::raw::c_int,
             ) -> std::os::raw::c_int {
                 // SAFETY: as above.
-                unsafe { $crate::server::run($handler, ctx, argv, argc) }
+                unsafe { $crate::server::run(&RUNNER, ctx, argv, argc) }
             }
-            $crate::server::Command { doc: $doc, shim }
+            $crate::server::Command { doc: DOC, shim }
         };
     };
 }
@@ -59,32 +79,42 @@ macro_rules! command {
 ///
 /// # Safety
 /// The arguments are those the server called a command with.
-pub unsafe fn run(handler: Handler, ctx: *mut RedisModuleCtx, argv: *mut *mut RedisModuleString, argc: c_int) -> c_int {
+pub unsafe fn run(
+    runner: &'static Runner,
+    ctx: *mut RedisModuleCtx,
+    argv: *mut *mut RedisModuleString,
+    argc: c_int,
+) -> c_int {
     // SAFETY: the server passes `argc` live strings.
     let call = unsafe { Call::new(ctx, std::slice::from_raw_parts(argv, argc.max(0) as usize)) };
     // The call is borrowed for as long as it lives; propagating its effects empties its notes.
     let call = ManuallyDrop::new(call);
-    let result = catch_unwind(AssertUnwindSafe(|| handler(&call)));
-    stats::CALLS.add(u64::from(call.was_run()));
-    match result {
-        Ok(Ok(())) => {
-            call.make_known();
-            raw::REDISMODULE_OK as c_int
-        }
-        Ok(Err(error)) => fail(&call, &error),
-        Err(_) => fail(&call, &Error::Internal),
+    if !runner.is_fast || argc > FEW_ARGS {
+        call.take_time();
     }
+    let result = catch_unwind(AssertUnwindSafe(|| (runner.handler)(&call)));
+    if call.was_run() {
+        runner.family.called();
+    }
+    match result {
+        Ok(Ok(())) => call.make_known(),
+        Ok(Err(error)) => fail(&call, runner, &error),
+        Err(_) => fail(&call, runner, &Error::Internal),
+    }
+    if let Some(micros) = call.time_taken() {
+        stats::SLOWEST.note(runner.name, micros);
+    }
+    raw::REDISMODULE_OK as c_int
 }
 
 #[cold]
-fn fail<'c>(call: &'c Call<'c>, error: &Error) -> c_int {
-    stats::ERRORS.add(1);
-    stats::DAMAGED.add(u64::from(error.is_damage()));
+fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: &Error) {
+    runner.family.failed(error);
     let reply = call.reply();
     match error {
         Error::Arity => reply.wrong_arity(),
         error => reply.error(&error.to_string()),
-    }
+    };
 }
 
 /// Registers the commands. Returns whether the server accepted all of them.
@@ -113,11 +143,18 @@ unsafe extern "C" fn show_info(ctx: *mut RedisModuleInfoCtx, _: c_int) {
     // SAFETY: the server passes a live context; it copies the names.
     unsafe {
         api!(RedisModule_InfoAddSection)(ctx, c"".as_ptr());
-        for counter in stats::ALL {
-            if let Ok(name) = CString::new(counter.name) {
-                api!(RedisModule_InfoAddFieldULongLong)(ctx, name.as_ptr(), counter.get());
+        let number = |name: &str, value| {
+            if let Ok(name) = CString::new(name) {
+                api!(RedisModule_InfoAddFieldULongLong)(ctx, name.as_ptr(), value);
             }
+        };
+        stats::all().for_each(|(name, value)| number(name, value));
+        number("waiters", waiting::count());
+        let (micros, command) = stats::SLOWEST.get();
+        if let Ok(command) = CString::new(command) {
+            api!(RedisModule_InfoAddFieldCString)(ctx, c"slowest_call".as_ptr(), command.as_ptr());
         }
+        number("slowest_call_us", micros);
     }
 }
 

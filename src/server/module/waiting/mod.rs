@@ -37,6 +37,11 @@ fn table() -> MutexGuard<'static, Table> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How many clients wait. A crash report asks too, and must not wait for the table.
+pub fn count() -> u64 {
+    TABLE.try_lock().map_or(0, |table| table.len() as u64)
+}
+
 /// What a client waits for, and how long.
 pub struct Wait {
     /// What it asks for.
@@ -281,7 +286,7 @@ unsafe extern "C" fn on_reply(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModule
         match answer {
             Some(Answer { rows: Ok(rows), show }) => show(&reply, rows),
             Some(Answer { rows: Err(error), .. }) => {
-                stats::ERRORS.add(1);
+                stats::DUE.failed(error);
                 reply.error(&error.to_string());
             }
             // A client that has gone is not replied to.

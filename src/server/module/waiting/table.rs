@@ -70,6 +70,11 @@ impl Table {
         self.queues.is_empty()
     }
 
+    /// How many clients wait.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
     /// The number of a key's queue.
     pub fn number_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
         if self.is_empty() {
