@@ -358,7 +358,7 @@ export class ShardedLeaderboard {
         const before = ranks.map((rank) => rank - 1);
         const narrowed = before.map((count, shard) => clamp(count, low[shard], high[shard]));
         if (sum(before) <= target) low = narrowed;
-        else high = narrowed;
+        if (sum(before) >= target) high = narrowed;
       }
       halve = !halve && sum(high) - sum(low) > width / 2;
     }

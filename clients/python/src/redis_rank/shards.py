@@ -415,7 +415,7 @@ class ShardedCalls:
                 narrowed = [min(max(count, least), most) for count, least, most in zip(before, low, high)]
                 if sum(before) <= target:
                     low = narrowed
-                else:
+                if sum(before) >= target:
                     high = narrowed
             halve = not halve and sum(high) - sum(low) > width / 2
         return list(zip(low, high))
