@@ -10,21 +10,25 @@ export const clusterUrl = process.env.REDIS_CLUSTER_URL;
 const { port } = new URL(url);
 const clusterPort = new URL(clusterUrl).port;
 
+// A busy machine is no error.
+const patient = { commandOptions: { timeout: 60_000 } };
+const socket = { connectTimeout: 60_000 };
+
 export async function nodeRedis(options = {}, { createClient } = newestRedis) {
-  return createClient({ url, ...options }).on('error', () => {}).connect();
+  return createClient({ url, socket, ...patient, ...options }).on('error', () => {}).connect();
 }
 
 export async function nodeRedisCluster(options = {}, { createCluster } = newestRedis) {
-  return createCluster({ rootNodes: [{ url: clusterUrl }], ...options }).on('error', () => {}).connect();
+  return createCluster({ rootNodes: [{ url: clusterUrl }], defaults: { socket }, ...patient, ...options }).on('error', () => {}).connect();
 }
 
 export async function ioredis(options = {}, { Redis } = newestIoredis) {
-  return new Redis({ port, host: '127.0.0.1', ...options });
+  return new Redis({ port, host: '127.0.0.1', connectTimeout: 60_000, ...options });
 }
 
 export async function ioredisCluster(options = {}, { Cluster } = newestIoredis) {
-  const cluster = new Cluster([{ port: clusterPort, host: '127.0.0.1' }], options);
-  await new Promise((resolve, reject) => cluster.once('ready', resolve).once('error', reject));
+  const cluster = new Cluster([{ port: clusterPort, host: '127.0.0.1' }], { slotsRefreshTimeout: 60_000, ...options });
+  await new Promise((resolve) => cluster.on('error', () => {}).once('ready', resolve));
   return cluster;
 }
 
