@@ -164,6 +164,22 @@ on_every_server! {
         expect(&mut server.connect(), "CONFIG GET rank.max-rows", r#"["rank.max-rows", "7"]"#);
     }
 
+    /// As the operations guide says.
+    fn a_reloaded_module_has_its_defaults_unless_options_are_passed(kind: Kind) {
+        let server = Server::builder(kind).config("rank.max-rows 7").start();
+        let module = module_path();
+        let path = module.to_str().expect("a UTF-8 path");
+        script(&mut server.connect(), &format!(r#"
+            CONFIG GET rank.max-rows => ["rank.max-rows", "7"]
+            MODULE UNLOAD rank => +OK
+            MODULE LOAD {path} => +OK
+            CONFIG GET rank.max-rows => ["rank.max-rows", "0"]
+            MODULE UNLOAD rank => +OK
+            MODULE LOADEX {path} CONFIG rank.max-rows 9 => +OK
+            CONFIG GET rank.max-rows => ["rank.max-rows", "9"]
+        "#));
+    }
+
     fn values_out_of_bounds_are_refused(server: Server) {
         let mut con = server.connect();
         for value in ["-1", "x", "", "1.5", "99999999999999999999"] {
