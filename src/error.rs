@@ -305,6 +305,8 @@ pub enum Error {
     PenaltyWithSliding,
     /// More than this many.
     TooManyRules(usize),
+    /// A string limiter would have to keep the numbers of more windows than this.
+    TooManyWindows(usize),
     /// `RATE.ALL` with as many keys, and as many rules.
     RuleCount {
         keys: u64,
@@ -556,6 +558,9 @@ impl fmt::Display for Error {
             UnitTwice(unit) => write!(f, "ERR rules take different windows, got {unit} twice"),
             PenaltyWithSliding => f.write_str("ERR PENALTY is not valid with SLIDING: name another algorithm"),
             TooManyRules(most) => write!(f, "ERR a call takes 1 to {most} rules, got more"),
+            TooManyWindows(most) => {
+                write!(f, "ERR a limiter keeps at most {most} windows at a time: use another key for other rules")
+            }
             RuleCount { keys, rules } => {
                 write!(f, "ERR RATE.ALL takes a rule for each key, got {keys} keys and {rules} rules")
             }

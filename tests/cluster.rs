@@ -262,6 +262,23 @@ on_every_server! {
         check(&cluster);
     }
 
+    fn limits_of_several_keys_share_a_slot(kind: Kind) {
+        let cluster = Cluster::start(kind, false);
+        let mut client = cluster.client();
+        assert_ne!(cluster.slot_of("user"), cluster.slot_of("all"));
+        for rules in ["5/1m 9/1m FIXED", "5/1m 9/1m"] {
+            let answer = client.line(&format!("RATE.ALL 2 user all {rules}"));
+            assert!(answer.starts_with("CROSSSLOT"), "{answer}");
+            assert_eq!(client.line("EXISTS user"), "0");
+            assert_eq!(client.line("EXISTS all"), "0");
+            let now = "NOW 1700000000000";
+            assert_eq!(client.line(&format!("RATE.ALL 2 {{t}}user {{t}}all {rules} {now}")), "[0, 5, 4, 0, 60000, 1]");
+            assert_eq!(client.line(&format!("RATE.ALL 2 {{t}}user {{t}}all {rules} COST 6 {now}")), "[1, 5, 4, -1, 60000, 1]");
+            assert_eq!(client.line("DEL {t}user {t}all"), "2");
+        }
+        assert_eq!(client.line("COMMAND GETKEYS RATE.ALL 2 user all 5/1m 9/1m"), r#"["user", "all"]"#);
+    }
+
     /// A marker is an element that anybody can write.
     fn a_hash_in_another_slot_is_out_of_reach(kind: Kind) {
         let cluster = Cluster::start(kind, false);

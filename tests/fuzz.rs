@@ -115,6 +115,14 @@ const WORDS: &[&[u8]] = &[
     b"5/1s",
     b"3/1h",
     b"10/366d",
+    b"10/1s/20",
+    b"5/day",
+    b"CALENDAR",
+    b"OFFSET",
+    b"+01:00",
+    b"FORCE",
+    b"PENALTY",
+    b"EACH",
     b"1m",
     b"1ms",
 ];
@@ -236,16 +244,15 @@ impl Fuzzer {
             self.dice.pick(&[&b"plain"[..], b"packed", b"spilled", b"late", b"wide", b"attributes", b"{t}a"]).to_vec();
         let hash = self.dice.pick(&[&b"players"[..], b"owned"]).to_vec();
         let limiter = self.dice.pick(&[&b"limit"[..], b"limit2", b"limit3", b"limit4"]).to_vec();
-        let (member, field, value) = (self.dice.pick(MEMBERS).to_vec(), self.field(), self.word());
+        let (member, value) = (self.dice.pick(MEMBERS).to_vec(), self.word());
+        let (state, (time, element), place) = (self.limiter_text(), self.log_entry(), self.number(40));
+        let (last, token) = ([b"-", self.number(1 << 54).as_slice()].concat(), self.number(1 << 54));
         let (random, score) = (self.bytes(), self.dice.pick(NUMBERS).to_vec());
         let command = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect::<Vec<_>>();
-        match self.dice.roll(18) {
+        match self.dice.roll(21) {
             0 => command(&[b"HSET", &hash, &member, &value]),
             1 => command(&[b"HSET", &hash, &member, &random]),
-            2 => {
-                let state = format!("{} {} {}", self.dice.roll(1 << 60), self.dice.roll(1 << 40), self.dice.roll(9));
-                command(&[b"HSET", &limiter, &field, &state.as_bytes()[..self.dice.roll(state.len())]])
-            }
+            2 | 14 => command(&[b"SET", &limiter, &state]),
             3 => command(&[b"HDEL", &hash, &member]),
             4 => command(&[b"DEL", &hash]),
             5 => command(&[b"SET", &hash, &value]),
@@ -260,31 +267,62 @@ impl Fuzzer {
             11 => command(&[b"ZPOPMIN", &board]),
             12 => command(&[b"ZREMRANGEBYRANK", &board, b"1", b"1"]),
             13 => command(&[b"ZPOPMAX", &board]),
-            14 => command(&[b"HSET", &limiter, &field, &value]),
             15 => command(&[b"ZADD", &limiter, &score, &value]),
-            16 => command(&[b"DEL", if self.dice.once_in(2) { &limiter } else { &board }]),
+            16 => command(&[b"ZADD", &limiter, &time, &element]),
+            17 => command(&[b"ZADD", &limiter, &last, b"last", &time, &token]),
+            18 => command(&[b"SETRANGE", &limiter, &place, &member]),
+            19 => command(&[b"DEL", if self.dice.once_in(2) { &limiter } else { &board }]),
             _ => command(&[b"COPY", &board, self.dice.pick(&[&b"plain"[..], b"spilled", b"owned"]), b"REPLACE"]),
         }
     }
 
-    fn field(&mut self) -> Vec<u8> {
-        match self.dice.roll(6) {
-            0 => b"rate".to_vec(),
-            1 => self.bytes(),
-            2 => self
-                .dice
-                .pick(&[
-                    &b"fixed:60000ms"[..],
-                    b"fixed:1000ms",
-                    b"counter:60000ms",
-                    b"counter:1000ms",
-                    b"gcra:60000ms",
-                    b"gcra:1000ms",
-                    b"rate",
-                ])
-                .to_vec(),
-            _ => self.dice.pick(MEMBERS).to_vec(),
+    fn number(&mut self, below: usize) -> Vec<u8> {
+        self.dice.roll(below).to_string().into_bytes()
+    }
+
+    /// The text of a string limiter: one that a limiter could have written, or nearly.
+    fn limiter_text(&mut self) -> Vec<u8> {
+        let names: &[&str] = &[
+            "fixed1m",
+            "fixed366d",
+            "counter1m",
+            "counter1ms",
+            "gcra1s",
+            "gcra1m",
+            "gcra366d",
+            "day",
+            "year-23:59",
+            "closed",
+        ];
+        let mut text = self.dice.pick(&[&b"rate 1"[..], b"rate 1", b"rate 1", b"rate 2", b"rate"]).to_vec();
+        for _ in 0..self.dice.roll(12) {
+            let name = self.dice.pick(names);
+            let numbers = match name {
+                "closed" => 1,
+                name if name.starts_with("counter") => 3,
+                _ => 2,
+            };
+            text.extend_from_slice(format!(" {name}").as_bytes());
+            for _ in 0..numbers {
+                let digits: String = (0..1 + self.dice.roll(9)).map(|_| self.digit()).collect();
+                text.extend_from_slice(format!(" {digits}").as_bytes());
+            }
         }
+        if self.dice.once_in(4) {
+            let at = self.dice.roll(text.len());
+            text[at] = u8::try_from(self.dice.roll(256)).expect("a byte");
+        }
+        text
+    }
+
+    fn digit(&mut self) -> char {
+        char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[self.dice.roll(36)])
+    }
+
+    /// The score and the element of a call in a log.
+    fn log_entry(&mut self) -> (Vec<u8>, Vec<u8>) {
+        let (total, cost, window) = (self.dice.roll(1 << 60), self.dice.roll(1_000_000_001), self.dice.roll(1 << 35));
+        (self.number(1 << 54), format!("{total:020}+{cost}+{window}").into_bytes())
     }
 
     fn marker(&mut self) -> Vec<u8> {
@@ -336,6 +374,10 @@ fn set_up(con: &mut redis::Connection) {
         "RANK.CREATE attributes KEEP 9 DATA players",
         "RANK.ADD attributes DATA {\"n\":1} 1 a",
         "RANK.MULTISET {t}a 1 2 a",
+        "RATE.CHECK limit 5/1s 100/1m",
+        "RATE.CHECK limit2 5/1s 100/1m GCRA",
+        "RATE.CHECK limit3 3/1h FIXED",
+        "RATE.ACQUIRE limit4 3 1m NOW 1700000000000",
         "SET string x",
         "RPUSH list x",
         "HSET hash a b",

@@ -62,6 +62,30 @@ on_every_server! {
         }
     }
 
+    fn limits_answer_alike_in_either_protocol(server: Server) {
+        for mut con in [server.connect(), server.connect_resp3()] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            script(&mut con, r#"
+                RATE.CHECK k 5/1m 9/1h FIXED NOW 1700000000000 => [0, 5, 4, 0, 60000, 1]
+                RATE.CHECK k 5/1m 9/1h FIXED EACH NOW 1700000000000 => [[0, 5, 3, 0, 60000, 1], [0, 9, 7, 0, 3600000, 2]]
+                RATE.CHECK k 5/1m FIXED COST 9 JSON NOW 1700000000000 => "{\"limited\":true,\"rule\":1,\"limit\":5,\"remaining\":3,\"retry_after_ms\":-1,\"reset_after_ms\":60000}"
+                RATE.PEEK k 5/1m FIXED NOW 1700000000000 => [0, 5, 3, 0, 60000, 1]
+                RATE.REFUND k 5/1m FIXED NOW 1700000000000 => [0, 5, 4, 0, 60000, 1]
+                RATE.ALL 2 a b 5/1m 3/1m GCRA NOW 1700000000000 => [0, 3, 2, 0, 20000, 2]
+                RATE.CHECK k 5/day CALENDAR OFFSET -01:00 NOW 1700000000000 => [0, 5, 4, 0, 9600000, 1]
+                RATE.ACQUIRE l 2 1m NOW 1700000000000 => [0, 2, 1, 0, 60000, 1700000000000000]
+                RATE.ACQUIRE l 1 1m JSON NOW 1700000000000 => "{\"limited\":true,\"limit\":1,\"remaining\":0,\"retry_after_ms\":60000,\"reset_after_ms\":60000,\"token\":0}"
+                RATE.HELD l NOW 1700000000000 => [1, 60000]
+                RATE.RENEW l 1700000000000000 2m NOW 1700000000000 => 1
+                RATE.RENEW l 5 2m NOW 1700000000000 => 0
+                RATE.RELEASE l 5 => 0
+                RATE.RESET l => 1
+                RATE.RESET l => 0
+                RATE.CHECK k 5 => ERR limit 5 has no window: write 5/1m, or 5 60
+            "#);
+        }
+    }
+
     fn withdata_ends_the_row_of_a_member_without_attributes_with_null(server: Server) {
         for mut con in [server.connect(), server.connect_resp3()] {
             script(&mut con, r#"

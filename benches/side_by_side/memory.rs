@@ -1,4 +1,5 @@
-//! Bytes a member for each layout, beside a plain sorted set and beside a sorted set with a hash.
+//! Bytes a member for each layout, beside a plain sorted set and beside a sorted set with a hash; and bytes a limiter,
+//! of which every member has one, beside a string with an expiry.
 //!
 //! They are a difference of `used_memory`, less the buffers of clients: all that the server allocated, index entries
 //! and rounding up included, which `MEMORY USAGE` of a key would leave out.
@@ -17,10 +18,18 @@ pub struct Layout {
     pub aim: Option<f64>,
     /// Without the module.
     pub is_core: bool,
+    /// Each member is a key of its own, which a sorted set is no measure of.
+    pub is_limiter: bool,
 }
 
-const BOARD: Layout = Layout { name: "", key: THEIRS, aim: None, is_core: false };
+const BOARD: Layout = Layout { name: "", key: THEIRS, aim: None, is_core: false, is_limiter: false };
 const CORE: Layout = Layout { is_core: true, ..BOARD };
+const LIMITER: Layout = Layout { is_limiter: true, ..BOARD };
+
+/// A key that every member has, made by one command.
+const fn of_each(fill: &'static str) -> Key {
+    Key { create: None, fill, count: Count::Members }
+}
 
 /// The two that others are compared with.
 pub const SORTED_SET: &str = "sorted set (ZADD)";
@@ -78,6 +87,25 @@ pub const LAYOUTS: &[Layout] = &[
         },
         ..BOARD
     },
+    Layout {
+        name: "string with an expiry (SET PX)",
+        key: of_each("SET $each 100 PX 86400000"),
+        is_core: true,
+        ..LIMITER
+    },
+    Layout { name: "limiter, FIXED", key: of_each("RATE.CHECK $each 100 1d FIXED"), ..LIMITER },
+    Layout { name: "limiter, COUNTER", key: of_each("RATE.CHECK $each 100 1d COUNTER"), ..LIMITER },
+    Layout { name: "limiter, GCRA", key: of_each("RATE.CHECK $each 100 1d GCRA"), ..LIMITER },
+    Layout { name: "limiter, CALENDAR", key: of_each("RATE.CHECK $each 100 day CALENDAR"), ..LIMITER },
+    Layout { name: "limiter, SLIDING, one call", key: of_each("RATE.CHECK $each 100 1d"), ..LIMITER },
+    Layout {
+        name: "limiter, SLIDING, four calls",
+        key: of_each(
+            "RATE.CHECK $each 100 1d ; RATE.CHECK $each 100 1d ; RATE.CHECK $each 100 1d ; RATE.CHECK $each 100 1d",
+        ),
+        ..LIMITER
+    },
+    Layout { name: "leases, one held", key: of_each("RATE.ACQUIRE $each 100 1d"), ..LIMITER },
 ];
 
 pub fn steps(members: u64) -> u64 {

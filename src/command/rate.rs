@@ -7,7 +7,7 @@ use crate::command;
 use crate::config;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
-use crate::rate::{self, Action, Algorithm, Answer, Clock, Part, Request};
+use crate::rate::{self, Action, Algorithm, Answer, Clock, Part, Request, Rules};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
 
@@ -98,10 +98,12 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
             None => places.push((key, smallvec![number])),
         }
     }
-    let part = |(key, numbers): &(Arg<'c>, SmallVec<[usize; 2]>)| {
-        Part::some(Limiter::open(call, key.text(), Access::Write), &request, numbers)
-    };
-    let mut parts: SmallVec<[Part<Limiter>; 4]> = places.iter().map(part).collect::<Result<_>>()?;
+    let rules: SmallVec<[Rules; 4]> =
+        places.iter().map(|(_, numbers)| request.rules_at(numbers)).collect::<Result<_>>()?;
+    let mut parts: SmallVec<[Part<Limiter>; 4]> = SmallVec::new();
+    for ((key, numbers), rules) in places.iter().zip(&rules) {
+        parts.push(Part::some(Limiter::open(call, key.text(), Access::Write), rules, numbers));
+    }
     run(call, &request, &mut parts)
 }
 
@@ -109,7 +111,7 @@ fn parse(args: Args, action: Action) -> Result<Request> {
     Request::parse(args.map(Arg::bytes), action, config::rate_max_log())
 }
 
-fn run<'c>(call: &'c Call<'c>, request: &Request, parts: &mut [Part<Limiter<'c>>]) -> Result<()> {
+fn run<'c>(call: &'c Call<'c>, request: &Request, parts: &mut [Part<'_, Limiter<'c>>]) -> Result<()> {
     let clock = Clock::new(call.ctx.now_micros(), request.now);
     let answer = rate::run(request, clock, parts)?;
     let verdict = answer.verdict()?;

@@ -135,6 +135,7 @@ fn errors() -> Vec<Error> {
         UnitTwice(_) => UnitTwice("day"),
         PenaltyWithSliding => PenaltyWithSliding,
         TooManyRules(_) => TooManyRules(100),
+        TooManyWindows(_) => TooManyWindows(1_000),
         RuleCount { .. } => RuleCount { keys: 2, rules: 1 },
         KeyCount { .. } => KeyCount { named: 3, got: 2 },
         HoldsOther(_) => HoldsOther("leases, a sorted set"),

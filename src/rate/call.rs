@@ -3,12 +3,12 @@
 use smallvec::{smallvec, SmallVec};
 
 use super::clock::Clock;
-use super::line::LineText;
 use super::log::Log;
-use super::request::{Action, Algorithm, Request, Rules};
+use super::request::{Action, Algorithm, Request};
+use super::rule::Rule;
 use super::sliding::{LogWrite, SlidingLimiter};
 use super::strings::{StringLimiter, StringWrite};
-use super::verdict::{verdict, Standing, Verdict};
+use super::verdict::{verdict, Standing, Standings, Verdict};
 use crate::error::{Error, Result};
 
 /// The key of a limiter, or one that may become a limiter's.
@@ -18,8 +18,8 @@ pub trait Key {
     where
         Self: 'k;
 
-    /// The text of a string limiter; `None` if there is no key.
-    fn text(&self) -> Result<Option<LineText>>;
+    /// Shows the text of a string limiter; `None` if there is no key.
+    fn with_text<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T>;
 
     /// The log of `SLIDING`; `None` if there is no key.
     fn log(&self) -> Result<Option<Self::Log<'_>>>;
@@ -35,24 +35,22 @@ pub trait Key {
 }
 
 /// A key, and the rules of the call that are for it.
-pub struct Part<K> {
+pub struct Part<'r, K> {
     key: K,
-    rules: Rules,
+    rules: &'r [Rule],
     /// The places of the rules in the call; of a single key they say nothing new.
-    numbers: SmallVec<[usize; 2]>,
+    numbers: &'r [usize],
 }
 
-impl<K> Part<K> {
+impl<'r, K> Part<'r, K> {
     /// All rules of a call are for this key.
-    pub fn whole(key: K, request: &Request) -> Part<K> {
-        Part { key, rules: request.rules.clone(), numbers: SmallVec::new() }
+    pub fn whole(key: K, request: &'r Request) -> Part<'r, K> {
+        Part { key, rules: &request.rules, numbers: &[] }
     }
 
-    /// The rules at these places are for this key.
-    pub fn some(key: K, request: &Request, numbers: &[usize]) -> Result<Part<K>> {
-        let rules: Rules = numbers.iter().filter_map(|number| request.rules.get(*number)).copied().collect();
-        Request::check_windows(rules.iter())?;
-        Ok(Part { key, rules, numbers: numbers.into() })
+    /// These rules are for this key, which have these places in the call.
+    pub fn some(key: K, rules: &'r [Rule], numbers: &'r [usize]) -> Part<'r, K> {
+        Part { key, rules, numbers }
     }
 }
 
@@ -95,46 +93,34 @@ enum Judged<'r> {
     String(StringLimiter<'r>),
 }
 
-impl<'r> Judged<'r> {
-    fn of<K: Key>(request: &'r Request, part: &'r Part<K>, clock: Clock) -> Result<Judged<'r>> {
-        let (rules, key) = (part.rules.as_slice(), &part.key);
-        Ok(if request.algorithm == Algorithm::Sliding {
-            Judged::Sliding(SlidingLimiter::judge(request, rules, clock, key.log()?.as_mut())?)
-        } else {
-            Judged::String(StringLimiter::judge(request, rules, clock, key.text()?.as_deref())?)
-        })
-    }
-
-    fn standings(&self) -> &[Standing] {
-        match self {
-            Judged::Sliding(limiter) => limiter.standings(),
-            Judged::String(limiter) => limiter.standings(),
-        }
-    }
-
-    fn write<K: Key>(&mut self, outcome: Outcome, key: &K) -> Result<Write> {
-        Ok(match self {
-            Judged::Sliding(limiter) => Write::Log(limiter.write(outcome, key.log()?.as_mut())?),
-            Judged::String(limiter) => Write::String(limiter.write(outcome, || key.expiry())?),
-        })
+impl Judged<'_> {
+    /// What is to become of the key.
+    fn write<K: Key>(&mut self, outcome: Outcome, standings: &[Standing], key: &K) -> Result<Write<'_>> {
+        let write = match (outcome, self) {
+            (Outcome::Nothing, _) => None,
+            (_, Judged::Sliding(limiter)) => limiter.write(outcome, key.log()?.as_mut())?.map(Write::Log),
+            (_, Judged::String(limiter)) => limiter.write(outcome, standings, || key.expiry())?.map(Write::String),
+        };
+        Ok(write.unwrap_or(Write::Nothing))
     }
 }
 
-enum Write {
-    Log(Option<LogWrite>),
-    String(Option<StringWrite>),
+enum Write<'l> {
+    Nothing,
+    Log(LogWrite),
+    String(StringWrite<'l>),
 }
 
 /// What a call is told.
 pub struct Answer {
-    standings: SmallVec<[Standing; 2]>,
+    standings: Standings,
     consumed: Option<u64>,
 }
 
 impl Answer {
     /// In one.
     pub fn verdict(&self) -> Result<Verdict> {
-        verdict(&self.standings, self.consumed).ok_or(Error::NoRule)
+        verdict(&self.standings, self.consumed).ok_or_else(|| Error::NoRule)
     }
 
     /// Rule by rule.
@@ -145,66 +131,74 @@ impl Answer {
 
 /// Runs a call: on all of its keys, or on none.
 pub fn run<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) -> Result<Answer> {
-    let mut judged = judge_all(request, clock, parts)?;
-    let standings = in_order(parts, &judged);
-    let outcome = |judged: &Judged| Outcome::of(request, &standings, judged.standings());
+    let (mut judged, mut standings) = (SmallVec::<[Judged; 1]>::new(), Standings::new());
+    for part in parts.iter() {
+        judged.push(judge(request, clock, part, &mut standings)?);
+    }
     let mut is_taken = false;
     let mut writes: SmallVec<[Write; 1]> = SmallVec::new();
+    let mut rest = standings.as_slice();
     for (judged, part) in judged.iter_mut().zip(parts.iter()) {
-        let outcome = outcome(judged);
+        let own = rest.split_off(..part.rules.len()).unwrap_or_default();
+        let outcome = Outcome::of(request, &standings, own);
         is_taken = outcome == Outcome::Take;
-        writes.push(if outcome == Outcome::Nothing { Write::Log(None) } else { judged.write(outcome, &part.key)? });
+        writes.push(judged.write(outcome, own, &part.key)?);
     }
-    drop(judged);
     // From here on nothing can fail.
     let mut is_changed = false;
     for (write, part) in writes.iter().zip(parts.iter_mut()) {
         match write {
-            Write::Log(Some(write)) => part.key.write_log(write),
-            Write::String(Some(write)) => part.key.write_string(write),
-            Write::Log(None) | Write::String(None) => continue,
+            Write::Nothing => continue,
+            Write::Log(write) => part.key.write_log(write),
+            Write::String(write) => part.key.write_string(write),
         }
         is_changed = true;
     }
     if is_taken || !(is_changed || request.action == Action::Refund) {
-        return Ok(Answer { standings, consumed: is_taken.then_some(request.cost) });
+        return Ok(Answer { standings: in_order(parts, standings), consumed: is_taken.then_some(request.cost) });
     }
     // A refund, a penalty and a call that was forced are told how things stand afterwards.
     afterwards(request, clock, parts)
 }
 
+#[cold]
 fn afterwards<K: Key>(request: &Request, clock: Clock, parts: &[Part<K>]) -> Result<Answer> {
     let cost = if request.action == Action::Refund { 0 } else { request.cost };
     let peek = Request { action: Action::Peek, cost, ..request.clone() };
-    let judged = judge_all(&peek, clock, parts)?;
-    Ok(Answer { standings: in_order(parts, &judged), consumed: None })
+    let mut standings = Standings::new();
+    for part in parts {
+        judge(&peek, clock, part, &mut standings)?;
+    }
+    Ok(Answer { standings: in_order(parts, standings), consumed: None })
 }
 
-fn judge_all<'r, K: Key>(
+/// Appends what the rules of one key say.
+#[inline]
+fn judge<'r, K: Key>(
     request: &'r Request,
     clock: Clock,
-    parts: &'r [Part<K>],
-) -> Result<SmallVec<[Judged<'r>; 1]>> {
-    let mut judged = SmallVec::new();
-    for part in parts {
-        judged.push(Judged::of(request, part, clock)?);
+    part: &Part<'r, K>,
+    standings: &mut Standings,
+) -> Result<Judged<'r>> {
+    let (rules, key) = (part.rules, &part.key);
+    if request.algorithm == Algorithm::Sliding {
+        let limiter = SlidingLimiter::judge(request, rules, clock, key.log()?.as_mut(), standings)?;
+        return Ok(Judged::Sliding(limiter));
     }
-    Ok(judged)
+    key.with_text(|text| StringLimiter::judge(request, rules, clock, text, standings).map(Judged::String))?
 }
 
-/// The standings of all keys in the order of the call's rules.
-fn in_order<K>(parts: &[Part<K>], judged: &[Judged]) -> SmallVec<[Standing; 2]> {
-    if let [only] = judged {
-        return only.standings().into();
+/// From the order of the keys to that of the call's rules.
+fn in_order<K>(parts: &[Part<K>], standings: Standings) -> Standings {
+    if parts.len() == 1 {
+        return standings;
     }
-    let rules = parts.iter().map(|part| part.rules.len()).sum();
-    let mut all: SmallVec<[Standing; 2]> = smallvec![Standing::default(); rules];
-    for (part, judged) in parts.iter().zip(judged) {
-        for (number, standing) in part.numbers.iter().zip(judged.standings()) {
-            if let Some(place) = all.get_mut(*number) {
-                *place = *standing;
-            }
+    let mut ordered = smallvec![Standing::default(); standings.len()];
+    let numbers = parts.iter().flat_map(|part| part.numbers);
+    for (number, standing) in numbers.zip(standings) {
+        if let Some(place) = ordered.get_mut(*number) {
+            *place = standing;
         }
     }
-    all
+    ordered
 }

@@ -1,69 +1,66 @@
 //! Numbers of string limiters: base 36, in digits and lower-case letters, as `parseInt(text, 36)` of JavaScript and
 //! `int(text, 36)` of Python read them. In decimal an allowed call would need half as many bytes more in the AOF.
 
-use super::line::LineText;
-
 const BASE: u64 = 36;
 const DIGITS: &[u8; BASE as usize] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-/// 36^12 fits 64 bits.
+/// 36^12 fits 64 bits, and 36^24 fits 128.
 const DIGITS_THAT_FIT: usize = 12;
 const HALF: u128 = (BASE as u128).pow(DIGITS_THAT_FIT as u32);
-/// 36^24 fits 128 bits.
-const MOST_DIGITS: usize = 24;
 
-/// A number of 1 to 24 digits; leading zeros are fine.
-pub(super) fn parse(text: &[u8]) -> Option<u128> {
-    if text.is_empty() || text.len() > MOST_DIGITS {
-        return None;
-    }
-    let (head, tail) = text.split_at(text.len().saturating_sub(DIGITS_THAT_FIT));
-    let low = parse_few(tail)?;
-    if head.is_empty() {
-        return Some(u128::from(low));
-    }
-    Some(u128::from(parse_few(head)?) * HALF + u128::from(low))
+/// The number of 1 to 24 digits at the start of a text, and what follows it; leading zeros are fine.
+pub(super) fn leading(text: &[u8]) -> Option<(u128, &[u8])> {
+    let (first, rest) = leading_few(text);
+    let (more, after) = leading_few(rest);
+    let number = match rest.len().saturating_sub(after.len()) {
+        0 => first.into(),
+        digits => u128::from(first) * u128::from(BASE).pow(u32::try_from(digits).ok()?) + u128::from(more),
+    };
+    let is_number = after.len() < text.len() && after.first().and_then(digit).is_none();
+    is_number.then_some((number, after))
 }
 
-fn parse_few(text: &[u8]) -> Option<u64> {
+/// As many digits as are sure to fit.
+fn leading_few(text: &[u8]) -> (u64, &[u8]) {
     let mut value: u64 = 0;
-    for byte in text {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'z' => byte - b'a' + 10,
-            _ => return None,
+    let mut rest = text;
+    for _ in 0..DIGITS_THAT_FIT {
+        let Some((digit, after)) = rest.split_first().and_then(|(byte, after)| Some((digit(byte)?, after))) else {
+            break;
         };
-        value = value.wrapping_mul(BASE).wrapping_add(u64::from(digit));
+        value = value.wrapping_mul(BASE).wrapping_add(digit.into());
+        rest = after;
     }
-    Some(value)
+    (value, rest)
 }
 
-/// Appends a number in at least so many digits.
-pub(super) fn push(text: &mut LineText, number: u128, width: usize) {
-    let mut buffer = [b'0'; MOST_DIGITS];
+fn digit(byte: &u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'z' => Some(byte - b'a' + 10),
+        _ => None,
+    }
+}
+
+/// Writes a number over a place, with zeros in front of it. Returns whether it fits.
+pub(super) fn fill(place: &mut [u8], number: u128) -> bool {
     match u64::try_from(number) {
-        Ok(number) => fill(&mut buffer, number),
+        Ok(number) => fill_few(place, number),
         Err(_) => {
             let (high, low) = (number / HALF, number % HALF);
-            let (front, back) = buffer.split_at_mut(MOST_DIGITS - DIGITS_THAT_FIT);
-            fill(front, u64::try_from(high).unwrap_or(u64::MAX));
-            fill(back, u64::try_from(low).unwrap_or(u64::MAX));
+            let (front, back) = place.split_at_mut(place.len().saturating_sub(DIGITS_THAT_FIT));
+            let (Ok(high), Ok(low)) = (u64::try_from(high), u64::try_from(low)) else { return false };
+            fill_few(front, high) && fill_few(back, low)
         }
     }
-    let zeros = buffer.iter().take_while(|digit| **digit == b'0').count();
-    let shown = buffer.get(zeros.min(MOST_DIGITS.saturating_sub(width.max(1)))..);
-    text.extend_from_slice(shown.unwrap_or_default());
 }
 
-/// Writes a number to the end of a place that is full of zeros.
-fn fill(place: &mut [u8], mut number: u64) {
+fn fill_few(place: &mut [u8], mut number: u64) -> bool {
     for byte in place.iter_mut().rev() {
-        if number == 0 {
-            break;
-        }
         // The remainder is a digit.
         *byte = DIGITS.get((number % BASE) as usize).copied().unwrap_or(b'0');
         number /= BASE;
     }
+    number == 0
 }
 
 /// How many digits a number has.

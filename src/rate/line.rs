@@ -16,67 +16,68 @@ const HEADER: &[u8] = b"rate 1";
 const TIME_WIDTH: usize = 8;
 /// Beyond so many, those that ended are forgotten. Before that they stay: a clock that goes back finds them.
 const ROOMY: usize = 8;
+/// No call takes long, whatever a text says.
+const MOST: usize = 1_000;
 
 /// A string limiter is longer than the longest integer, which the server would keep in another form than text.
 pub const SHORTEST_TEXT: usize = 21;
 
 /// Most are this short.
-pub type LineText = SmallVec<[u8; 64]>;
+pub(super) type LineText = SmallVec<[u8; 64]>;
 
 #[derive(Clone, Debug)]
 struct Slot {
     name: Name,
     state: State,
-    amount_width: usize,
-    previous_width: usize,
+    /// Where its numbers begin in the text.
+    start: usize,
+    /// How many digits each of them has.
+    widths: [usize; 3],
 }
 
-/// A parsed text.
+impl Slot {
+    fn numbers(&self) -> impl Iterator<Item = (u128, usize)> {
+        let State { at_ms, amount, previous } = self.state;
+        [at_ms.into(), amount, previous.into()].into_iter().zip(self.widths).take(self.name.numbers())
+    }
+}
+
+/// A text, and what it says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
+    text: LineText,
     slots: SmallVec<[Slot; 1]>,
 }
 
 impl Line {
     /// Anything that a limiter would not have written is [`Error::NotAStringLimiter`].
     pub fn parse(text: &[u8]) -> Result<Line> {
-        Line::parse_checked(text).ok_or(Error::NotAStringLimiter)
+        Line::parse_checked(text).ok_or_else(|| Error::NotAStringLimiter)
     }
 
     fn parse_checked(text: &[u8]) -> Option<Line> {
-        let mut words = text.strip_prefix(HEADER)?.strip_prefix(b" ")?.split(|byte| *byte == b' ');
+        let mut rest = text.strip_prefix(HEADER)?;
         let mut slots = SmallVec::new();
-        while let Some(word) = words.next() {
-            let name = Name::parse(word)?;
-            let mut number = |is_there: bool| {
-                let word = if is_there { words.next()? } else { b"0" };
-                Some((digits::parse(word)?, word.len()))
-            };
-            let (at_ms, _) = number(true)?;
-            let (amount, amount_width) = number(name.numbers() > 1)?;
-            let (previous, previous_width) = number(name.numbers() > 2)?;
-            let state = name.state(at_ms, amount, previous)?;
-            slots.push(Slot { name, state, amount_width, previous_width });
-        }
-        Some(Line { slots })
-    }
-
-    pub fn text(&self) -> LineText {
-        let mut text = LineText::from_slice(HEADER);
-        for slot in &self.slots {
-            text.push(b' ');
-            slot.name.push(&mut text);
-            let numbers = [
-                (u128::from(slot.state.at_ms), TIME_WIDTH),
-                (slot.state.amount, slot.amount_width),
-                (slot.state.previous.into(), slot.previous_width),
-            ];
-            for (number, width) in numbers.into_iter().take(slot.name.numbers()) {
-                text.push(b' ');
-                digits::push(&mut text, number, width);
+        while !rest.is_empty() {
+            let (name, mut numbers) = Name::parse(rest.strip_prefix(b" ")?)?;
+            let start = text.len().saturating_sub(numbers.len()).saturating_add(1);
+            let (mut values, mut widths) = ([0; 3], [0; 3]);
+            for (value, width) in values.iter_mut().zip(&mut widths).take(name.numbers()) {
+                let number = numbers.strip_prefix(b" ")?;
+                (*value, numbers) = digits::leading(number)?;
+                *width = number.len().saturating_sub(numbers.len());
+            }
+            slots.push(Slot { name, state: name.state(values)?, start, widths });
+            rest = numbers;
+            if slots.len() > MOST {
+                return None;
             }
         }
-        text
+        (!slots.is_empty()).then(|| Line { text: LineText::from_slice(text), slots })
+    }
+
+    pub fn text(&self) -> &[u8] {
+        &self.text
     }
 
     pub fn is_empty(&self) -> bool {
@@ -90,23 +91,48 @@ impl Line {
     /// Sets the numbers of a name; `most` is the largest amount to expect, which a new place has room for.
     pub fn set(&mut self, name: Name, state: State, most: u128) {
         match self.slots.iter_mut().find(|slot| slot.name == name) {
-            Some(slot) => slot.state = state,
+            Some(slot) => {
+                slot.state = state;
+                if !rewrite(&mut self.text, slot) {
+                    self.write();
+                }
+            }
             None => {
                 let width = digits::width(most);
-                self.slots.push(Slot { name, state, amount_width: width, previous_width: width });
+                let mut slot = Slot { name, state, start: 0, widths: [TIME_WIDTH, width, width] };
+                if self.slots.is_empty() {
+                    self.text = LineText::from_slice(HEADER);
+                }
+                append(&mut self.text, &mut slot);
+                self.slots.push(slot);
             }
         }
     }
 
     pub fn remove(&mut self, name: Name) {
         self.slots.retain(|slot| slot.name != name);
+        self.write();
     }
 
-    /// Forgets what ended, if there is much of it.
-    pub fn tidy(&mut self, clock: Clock) {
-        if self.slots.len() > ROOMY {
+    /// Forgets what ended, if there is much of it. An error if there is too much of what has not.
+    pub fn tidy(&mut self, clock: Clock) -> Result<()> {
+        let before = self.slots.len();
+        if before > ROOMY {
             self.slots.retain(|slot| clock.until(slot.name.end(&slot.state)) > 0);
         }
+        if self.slots.len() < before {
+            self.write();
+        }
+        if self.slots.len() > MOST {
+            return Err(Error::TooManyWindows(MOST));
+        }
+        Ok(())
+    }
+
+    /// Writes the text anew, with more room where a number needs it.
+    fn write(&mut self) {
+        self.text = LineText::from_slice(HEADER);
+        self.slots.iter_mut().for_each(|slot| append(&mut self.text, slot));
     }
 
     /// Microseconds until the other names' numbers matter no longer. `expiry` is the key's, which was set with all of
@@ -127,4 +153,30 @@ impl Line {
         };
         others.map(wait).max().unwrap_or(0)
     }
+}
+
+/// Appends a slot to a text, with room for its numbers.
+fn append(text: &mut LineText, slot: &mut Slot) {
+    text.push(b' ');
+    slot.name.push(text);
+    slot.start = text.len().saturating_add(1);
+    let mut widths = slot.widths;
+    for ((number, _), width) in slot.numbers().zip(&mut widths) {
+        *width = digits::width(number).max(*width);
+        text.push(b' ');
+        text.resize(text.len().saturating_add(*width), b'0');
+    }
+    slot.widths = widths;
+    rewrite(text, slot);
+}
+
+/// Writes the numbers of a slot over those in the text. Returns whether all of them fit.
+fn rewrite(text: &mut [u8], slot: &Slot) -> bool {
+    let mut place = text.get_mut(slot.start..).unwrap_or_default();
+    slot.numbers().all(|(number, width)| {
+        let (digits, rest) = std::mem::take(&mut place).split_at_mut_checked(width).unwrap_or_default();
+        // Behind it is a space, or the end.
+        place = rest.get_mut(1..).unwrap_or_default();
+        digits::fill(digits, number)
+    })
 }

@@ -97,8 +97,8 @@ impl Key for &mut Limiter {
     where
         Self: 'k;
 
-    fn text(&self) -> Result<Option<LineText>> {
-        Ok(self.text.as_deref().map(LineText::from_slice))
+    fn with_text<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T> {
+        Ok(look(self.text.as_deref()))
     }
 
     fn log(&self) -> Result<Option<MemoryLog>> {

@@ -35,7 +35,7 @@ pub use call::{run, Answer, Key, Part};
 pub use clock::Clock;
 pub use duration::parse_duration;
 pub use lease::{last_token, lease_end, token, Grant, Holders, Leases, Renewal, LAST};
-pub use line::{LineText, SHORTEST_TEXT};
+pub use line::SHORTEST_TEXT;
 pub use log::{Entry, Log};
 pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, Rules};
 pub use rule::{parse_limit, Rule};

@@ -120,6 +120,13 @@ impl Request {
         })
     }
 
+    /// The rules at these places, which are for one key.
+    pub fn rules_at(&self, numbers: &[usize]) -> Result<Rules> {
+        let rules: Rules = numbers.iter().filter_map(|number| self.rules.get(*number)).copied().collect();
+        Request::check_windows(rules.iter())?;
+        Ok(rules)
+    }
+
     /// Whether the rules of one key have different windows.
     pub fn check_windows<'r>(rules: impl Iterator<Item = &'r Rule> + Clone) -> Result<()> {
         for (place, rule) in rules.clone().enumerate() {
@@ -166,11 +173,9 @@ fn set_windows(rules: &mut Rules, algorithm: Algorithm, offset: Option<Offset>) 
 /// The rules in front of the options.
 fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<Rules> {
     let mut rules = Rules::new();
-    while let Some(word) = words.next_if(|word| Keyword::of(word).is_none()) {
-        // After a rule, what does not even begin like a number is a misspelt option rather than a bad limit.
-        if !rules.is_empty() && !matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/')) {
-            return Err(unknown_option(word, None));
-        }
+    // After a rule, what does not even begin like a number is an option, if misspelt, rather than a bad limit.
+    let is_rule = |word: &[u8], is_first| begins_like_number(word) || (is_first && Keyword::of(word).is_none());
+    while let Some(word) = words.next_if(|word| is_rule(word, rules.is_empty())) {
         if rules.len() >= MAX_RULES {
             return Err(Error::TooManyRules(MAX_RULES));
         }
@@ -189,6 +194,10 @@ fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Resu
         return Err(Error::NoRule);
     }
     Ok(rules)
+}
+
+fn begins_like_number(word: &[u8]) -> bool {
+    matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/'))
 }
 
 #[derive(Default)]
@@ -213,7 +222,7 @@ impl Options {
             let mut number = |option: &'static str, range: RangeInclusive<u64>| {
                 value(option).and_then(|value| parse_number(option, value, range))
             };
-            match keyword.ok_or_else(|| unknown_option(word, Some(action)))? {
+            match keyword.ok_or_else(|| unknown_option(word, action))? {
                 Keyword::Algorithm(named) => set_once(&mut options.algorithm, named, "algorithm")?,
                 Keyword::Burst => set_once(&mut options.burst, number("BURST", 1..=MAX_LIMIT)?, "BURST")?,
                 Keyword::Cost => set_once(&mut options.cost, number("COST", 0..=MAX_LIMIT)?, "COST")?,
@@ -292,12 +301,14 @@ impl Keyword {
     }
 }
 
-fn unknown_option(word: &[u8], action: Option<Action>) -> Error {
+fn unknown_option(word: &[u8], action: Action) -> Error {
     let takes = match action {
-        None | Some(Action::Check) => {
+        Action::Check => {
             "SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, FORCE, PENALTY, NOW, EACH or JSON"
         }
-        Some(_) => "SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, NOW, EACH or JSON",
+        Action::Peek | Action::Refund => {
+            "SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, NOW, EACH or JSON"
+        }
     };
     Error::Takes { what: "option", takes, got: Shown::new(word) }
 }

@@ -4,15 +4,13 @@
 //! shortens the memory of a longer one. What is older is dropped once it is an eighth of the log, and the expiry is
 //! moved an eighth of that window ahead: in steady traffic a call that passes adds one element, and that is all.
 
-use smallvec::SmallVec;
-
 use super::call::Outcome;
 use super::clock::{micros_of, Clock, MICROS_OF_MILLI};
 use super::log::{Entry, Log};
 use super::request::Request;
 use super::rule::Rule;
 use super::text::Text;
-use super::verdict::{wait_for, Standing, Wait};
+use super::verdict::{wait_for, Standing, Standings, Wait};
 use crate::error::{Error, Result};
 
 /// Entries looked at one by one before the search for the end of a wait starts to bisect: with costs of like size the
@@ -67,7 +65,6 @@ pub struct SlidingLimiter<'r> {
     longest_ms: u64,
     /// The units that are older than that.
     stale: Stale,
-    standings: SmallVec<[Standing; 2]>,
 }
 
 struct Stale {
@@ -103,12 +100,13 @@ impl Ends {
 }
 
 impl<'r> SlidingLimiter<'r> {
-    /// Judges the key's rules by its log, `None` if there is no key.
+    /// Judges the key's rules by its log, `None` if there is no key, and appends what each says.
     pub fn judge<L: Log>(
         request: &'r Request,
         rules: &'r [Rule],
         clock: Clock,
         mut log: Option<&mut L>,
+        standings: &mut Standings,
     ) -> Result<SlidingLimiter<'r>> {
         let ends = match &mut log {
             Some(log) => Ends::of(*log)?,
@@ -125,10 +123,9 @@ impl<'r> SlidingLimiter<'r> {
             ends,
             longest_ms,
             stale: Stale { through: at.saturating_sub(micros_of(longest_ms)), units: 0, must_go: false },
-            standings: SmallVec::new(),
         };
         let Some((log, ends)) = log.zip(ends) else {
-            limiter.standings = rules.iter().map(|rule| limiter.of_empty(rule)).collect();
+            standings.extend(rules.iter().map(|rule| limiter.of_empty(rule)));
             return Ok(limiter);
         };
         let first_live = ends.first_after(log, limiter.stale.through)?;
@@ -145,7 +142,7 @@ impl<'r> SlidingLimiter<'r> {
                 standing.left = 0;
                 standing.wait = standing.wait.max(Wait::Micros(clock.until(until)));
             }
-            limiter.standings.push(standing);
+            standings.push(standing);
         }
         Ok(limiter)
     }
@@ -182,11 +179,6 @@ impl<'r> SlidingLimiter<'r> {
         })?;
         let reset = if used > 0 { self.clock.until(rule.window_after(ends.newest.micros)) } else { 0 };
         Ok(Standing { left, wait, reset, ..empty })
-    }
-
-    /// What each rule says, in order.
-    pub(super) fn standings(&self) -> &[Standing] {
-        &self.standings
     }
 
     /// What is to become of the log, if anything.

@@ -61,19 +61,24 @@ impl Name {
         }
     }
 
-    pub fn parse(text: &[u8]) -> Option<Name> {
-        let letters = text.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
-        let (word, rest) = text.split_at_checked(letters)?;
-        match word {
-            b"gcra" => millis(rest).map(Name::Gcra),
-            b"fixed" => millis(rest).map(Name::Fixed),
-            b"counter" => millis(rest).map(Name::Counter),
-            b"closed" => rest.is_empty().then_some(Name::Closed),
-            unit => {
-                let offset = if rest.is_empty() { Offset::default() } else { Offset::parse(rest)? };
-                Some(Name::Calendar(Unit::parse(unit)?, offset))
-            }
-        }
+    /// The name at the start of a text, and what follows it, from a space on.
+    pub fn parse(text: &[u8]) -> Option<(Name, &[u8])> {
+        let (word, rest) = text.split_at_checked(text.iter().position(|byte| *byte == b' ')?)?;
+        let name = if let Some(window) = word.strip_prefix(b"gcra") {
+            Name::Gcra(millis(window)?)
+        } else if let Some(window) = word.strip_prefix(b"fixed") {
+            Name::Fixed(millis(window)?)
+        } else if let Some(window) = word.strip_prefix(b"counter") {
+            Name::Counter(millis(window)?)
+        } else if word == b"closed" {
+            Name::Closed
+        } else {
+            let letters = word.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+            let (unit, offset) = word.split_at_checked(letters)?;
+            let offset = if offset.is_empty() { Offset::default() } else { Offset::parse(offset)? };
+            Name::Calendar(Unit::parse(unit)?, offset)
+        };
+        Some((name, rest))
     }
 
     /// Appends it to a text.
@@ -106,7 +111,7 @@ impl Name {
     }
 
     /// The numbers, if a limiter could have written them.
-    pub fn state(self, at_ms: u128, amount: u128, previous: u128) -> Option<State> {
+    pub fn state(self, [at_ms, amount, previous]: [u128; 3]) -> Option<State> {
         let most = match self {
             // Twice the largest bucket, as of the millisecond's start.
             Name::Gcra(millis) => {

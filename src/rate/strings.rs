@@ -5,11 +5,11 @@ use smallvec::SmallVec;
 
 use super::call::Outcome;
 use super::clock::Clock;
-use super::line::{Line, LineText};
+use super::line::Line;
 use super::request::{Algorithm, Request};
 use super::rule::Rule;
 use super::slot::{Name, State};
-use super::verdict::Standing;
+use super::verdict::{Standing, Standings};
 use super::{counter, fixed, gcra};
 use crate::error::Result;
 
@@ -24,12 +24,12 @@ pub(super) struct Judged {
 }
 
 /// What is to become of the key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StringWrite {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StringWrite<'l> {
     /// It is to hold this text, and to expire then.
     Set {
         /// All of it.
-        text: LineText,
+        text: &'l [u8],
         /// Unix ms.
         expire_at_ms: i64,
     },
@@ -44,7 +44,6 @@ pub struct StringLimiter<'r> {
     clock: Clock,
     line: Line,
     numbers: SmallVec<[Numbers; 2]>,
-    standings: SmallVec<[Standing; 2]>,
 }
 
 /// What a rule keeps in the text.
@@ -57,16 +56,17 @@ struct Numbers {
 }
 
 impl<'r> StringLimiter<'r> {
-    /// Judges the key's rules by its text, `None` if there is no key.
+    /// Judges the key's rules by its text, `None` if there is no key, and appends what each says.
     pub fn judge(
         request: &'r Request,
         rules: &'r [Rule],
         clock: Clock,
         text: Option<&[u8]>,
+        standings: &mut Standings,
     ) -> Result<StringLimiter<'r>> {
         let line = text.map(Line::parse).transpose()?.unwrap_or_default();
         let closed_for = line.get(Name::Closed).map_or(0, |closed| clock.until(closed.micros()));
-        let (mut numbers, mut standings) = (SmallVec::new(), SmallVec::new());
+        let mut numbers = SmallVec::new();
         for rule in rules {
             let name = Name::of(request.algorithm, rule);
             let state = line.get(name);
@@ -81,28 +81,34 @@ impl<'r> StringLimiter<'r> {
             standings.push(if closed_for > 0 { standing.closed_for(closed_for, request.cost) } else { standing });
             numbers.push(Numbers { name, taken, most });
         }
-        Ok(StringLimiter { request, rules, clock, line, numbers, standings })
+        Ok(StringLimiter { request, rules, clock, line, numbers })
     }
 
-    /// What each rule says, in order.
-    pub(super) fn standings(&self) -> &[Standing] {
-        &self.standings
-    }
-
-    /// What is to become of the key, if anything. `expiry` is the one it has.
-    pub(super) fn write(&mut self, outcome: Outcome, expiry: impl Fn() -> Option<i64>) -> Result<Option<StringWrite>> {
+    /// What is to become of the key, if anything, by what its rules said. `expiry` is the one it has.
+    pub(super) fn write(
+        &mut self,
+        outcome: Outcome,
+        standings: &[Standing],
+        expiry: impl Fn() -> Option<i64>,
+    ) -> Result<Option<StringWrite<'_>>> {
         match outcome {
             Outcome::Nothing => Ok(None),
-            Outcome::Take => Ok(Some(self.check(true, false, expiry))),
-            Outcome::Deny { counts, closes } => Ok(Some(self.check(counts, closes, expiry))),
+            Outcome::Take => self.check(true, false, standings, expiry).map(Some),
+            Outcome::Deny { counts, closes } => self.check(counts, closes, standings, expiry).map(Some),
             Outcome::Refund => self.refund(expiry),
         }
     }
 
     /// Takes the call's cost from every rule, or closes the limiter, or both.
-    fn check(&mut self, takes: bool, closes: bool, expiry: impl Fn() -> Option<i64>) -> StringWrite {
+    fn check(
+        &mut self,
+        takes: bool,
+        closes: bool,
+        standings: &[Standing],
+        expiry: impl Fn() -> Option<i64>,
+    ) -> Result<StringWrite<'_>> {
         let mut wait = 0;
-        for (Numbers { name, taken, most }, standing) in self.numbers.iter().zip(&self.standings) {
+        for (Numbers { name, taken, most }, standing) in self.numbers.iter().zip(standings) {
             if takes {
                 self.line.set(*name, *taken, *most);
             }
@@ -116,7 +122,7 @@ impl<'r> StringLimiter<'r> {
     }
 
     /// Gives the call's cost back to every rule; `None` if there is nothing to give back to.
-    fn refund(&mut self, expiry: impl Fn() -> Option<i64>) -> Result<Option<StringWrite>> {
+    fn refund(&mut self, expiry: impl Fn() -> Option<i64>) -> Result<Option<StringWrite<'_>>> {
         let mut changed = false;
         for (rule, Numbers { name, most, .. }) in self.rules.iter().zip(&self.numbers) {
             let Some(state) = self.line.get(*name) else { continue };
@@ -142,18 +148,18 @@ impl<'r> StringLimiter<'r> {
             return Ok(Some(StringWrite::Unlink));
         }
         // How long what is left matters, the rules say as they do for any text.
-        let text = self.line.text();
-        let mut after = StringLimiter::judge(self.request, self.rules, self.clock, Some(&text))?;
-        let wait = after.standings.iter().map(|standing| standing.reset).max();
-        Ok(Some(after.text_for(wait.unwrap_or(0), expiry)))
+        let mut after = Standings::new();
+        StringLimiter::judge(self.request, self.rules, self.clock, Some(self.line.text()), &mut after)?;
+        let wait = after.iter().map(|standing| standing.reset).max();
+        self.text_for(wait.unwrap_or(0), expiry).map(Some)
     }
 
     /// The text, which matters to the call's own rules for `wait`.
-    fn text_for(&mut self, wait: u128, expiry: impl Fn() -> Option<i64>) -> StringWrite {
-        self.line.tidy(self.clock);
+    fn text_for(&mut self, wait: u128, expiry: impl Fn() -> Option<i64>) -> Result<StringWrite<'_>> {
+        self.line.tidy(self.clock)?;
         let is_of_call = |name| self.numbers.iter().any(|own| own.name == name);
         let others = self.line.others_matter_for(is_of_call, self.clock, expiry);
-        StringWrite::Set { text: self.line.text(), expire_at_ms: self.clock.expire_at_ms(wait.max(others)) }
+        Ok(StringWrite::Set { text: self.line.text(), expire_at_ms: self.clock.expire_at_ms(wait.max(others)) })
     }
 }
 

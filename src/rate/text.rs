@@ -2,8 +2,6 @@
 
 use std::ops::{Deref, RangeInclusive};
 
-use crate::number::leading_number;
-
 /// An element or a name. The longest there is has 43 bytes; a fixed buffer keeps the heap, and the bookkeeping of a
 /// growing one, off the way of every call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +44,14 @@ impl Deref for Text {
 }
 
 /// A number without leading zeros, and what follows it.
-pub(super) fn read_number<T: TryFrom<u128> + PartialOrd>(text: &[u8], range: RangeInclusive<T>) -> Option<(T, &[u8])> {
+pub(super) fn read_number(text: &[u8], range: RangeInclusive<u64>) -> Option<(u64, &[u8])> {
     if matches!(text, [b'0', b'0'..=b'9', ..]) {
         return None;
     }
-    let (number, rest) = leading_number(text)?;
-    let number = T::try_from(number).ok().filter(|number| range.contains(number))?;
-    Some((number, rest))
+    let (mut number, mut rest) = (0_u64, text);
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        number = number.checked_mul(10)?.checked_add((digit - b'0').into())?;
+        rest = after;
+    }
+    (rest.len() < text.len() && range.contains(&number)).then_some((number, rest))
 }

@@ -1,5 +1,7 @@
 //! From what each rule says to the one answer.
 
+use smallvec::SmallVec;
+
 use super::clock::{millis, millis_rounded_up};
 use crate::error::Result;
 
@@ -72,6 +74,9 @@ pub enum Wait {
     /// It never could.
     Forever,
 }
+
+/// What the rules of a call say.
+pub(super) type Standings = SmallVec<[Standing; 2]>;
 
 /// What one rule says of a call.
 #[derive(Clone, Copy, Debug, Default)]

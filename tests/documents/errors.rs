@@ -208,6 +208,7 @@ RATE.CHECK limit 5/1s BURST 5
 RATE.CHECK limit 5/1s COST -1
 RATE.CHECK limit 5/1s NOW -1
 RATE.CHECK limit 1/1ms 1/2ms 1/3ms 1/4ms 1/5ms 1/6ms 1/7ms 1/8ms 1/9ms 1/10ms 1/11ms 1/12ms 1/13ms 1/14ms 1/15ms 1/16ms 1/17ms 1/18ms 1/19ms 1/20ms 1/21ms 1/22ms 1/23ms 1/24ms 1/25ms 1/26ms 1/27ms 1/28ms 1/29ms 1/30ms 1/31ms 1/32ms 1/33ms 1/34ms 1/35ms 1/36ms 1/37ms 1/38ms 1/39ms 1/40ms 1/41ms 1/42ms 1/43ms 1/44ms 1/45ms 1/46ms 1/47ms 1/48ms 1/49ms 1/50ms 1/51ms 1/52ms 1/53ms 1/54ms 1/55ms 1/56ms 1/57ms 1/58ms 1/59ms 1/60ms 1/61ms 1/62ms 1/63ms 1/64ms 1/65ms 1/66ms 1/67ms 1/68ms 1/69ms 1/70ms 1/71ms 1/72ms 1/73ms 1/74ms 1/75ms 1/76ms 1/77ms 1/78ms 1/79ms 1/80ms 1/81ms 1/82ms 1/83ms 1/84ms 1/85ms 1/86ms 1/87ms 1/88ms 1/89ms 1/90ms 1/91ms 1/92ms 1/93ms 1/94ms 1/95ms 1/96ms 1/97ms 1/98ms 1/99ms 1/100ms 1/101ms
+EVAL "local r for i = 1, 1001 do r = redis.pcall('RATE.CHECK', KEYS[1], '5', i .. 'h', 'FIXED') end return r" 1 windows
 RATE.CHECK limit 5/day 6/day CALENDAR
 RATE.CHECK limit 5/1s 6/1m GCRA BURST 5
 RATE.CHECK limit 5/1s/0 GCRA

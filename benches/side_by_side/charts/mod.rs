@@ -150,7 +150,7 @@ fn by_server(
 }
 
 fn memory(results: &Results) -> Bars {
-    let names = LAYOUTS.iter().map(|layout| (layout.name, layout.is_core));
+    let names = LAYOUTS.iter().filter(|layout| !layout.is_limiter).map(|layout| (layout.name, layout.is_core));
     let (series, rows) = by_server(results, names, |server, name| {
         results.memory.iter().find(|it| it.server == server && it.layout == name).map(|it| it.bytes_a_member)
     });

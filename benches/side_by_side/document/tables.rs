@@ -196,7 +196,8 @@ fn memory(results: &Results) -> String {
             })
             .collect();
         for (layout, memory) in &measured {
-            let against = |other| bytes_against(results, memory, other).map_or(String::new(), ratio);
+            let other = |other| bytes_against(results, memory, other).filter(|_| !layout.is_limiter);
+            let against = |name| other(name).map_or(String::new(), ratio);
             let verdict = judge_memory(results, layout, memory);
             table.row(&[
                 layout.name.into(),

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use super::*;
 
 fn run_all(limiters: &mut [Limiter], of: &[usize], request: &Request, micros: i64) -> Result<(Verdict, Vec<Verdict>)> {
-    let mut parts = Vec::new();
-    for (key, limiter) in limiters.iter_mut().enumerate() {
-        let numbers: Vec<usize> = (0..of.len()).filter(|number| of[*number] == key).collect();
-        parts.push(Part::some(limiter, request, &numbers)?);
-    }
+    let numbers = |key: usize| (0..of.len()).filter(|number| of[*number] == key).collect::<Vec<_>>();
+    let places: Vec<Vec<usize>> = (0..limiters.len()).map(numbers).collect();
+    let rules: Vec<Rules> = places.iter().map(|numbers| request.rules_at(numbers)).collect::<Result<_>>()?;
+    let keys = limiters.iter_mut().zip(&rules).zip(&places);
+    let mut parts: Vec<_> = keys.map(|((limiter, rules), numbers)| Part::some(limiter, rules, numbers)).collect();
     let answer = run(request, Clock::new(micros, None), &mut parts)?;
     Ok((answer.verdict()?, answer.each().collect()))
 }

@@ -196,3 +196,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_limiter_keeps_so_many_windows_and_no_more() {
+    let mut limiter = Limiter::default();
+    for hours in 1..=1_000 {
+        let request = parse(&format!("5 {hours}h FIXED")).unwrap();
+        assert_eq!(
+            limiter.run_by(&request, Clock::new(5_000, None)).unwrap().verdict().unwrap().reply()[..3],
+            [0, 5, 4]
+        );
+    }
+    let before = limiter.clone();
+    let one_more = parse("5 1001h FIXED").unwrap();
+    assert_eq!(limiter.run_by(&one_more, Clock::new(5_000, None)).map(drop), Err(Error::TooManyWindows(1_000)));
+    assert_eq!(limiter, before);
+    // Others still count, and one that has ended makes room.
+    assert!(limiter.run_by(&parse("5 7h FIXED").unwrap(), Clock::new(5_000, None)).is_ok());
+    assert!(limiter.run_by(&one_more, Clock::new(2 * 3_600_000_000, None)).is_ok());
+    let text = ["rate 1".to_owned(), " fixed1h 00000000 1".repeat(1_001)].concat();
+    assert_eq!(recognise_string(text.as_bytes()), Err(Error::NotAStringLimiter));
+}

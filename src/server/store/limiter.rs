@@ -6,7 +6,7 @@ use super::effects::Change;
 use super::ends::{is_leases, is_log, LogKey};
 use super::few::{elements_through, remove};
 use crate::error::{Error, Result};
-use crate::rate::{self, Append, GiveBack, LineText, LogWrite, StringWrite, SHORTEST_TEXT};
+use crate::rate::{self, Append, GiveBack, LogWrite, StringWrite, SHORTEST_TEXT};
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Call;
 
@@ -46,7 +46,7 @@ impl<'c> Limiter<'c> {
             KeyType::Empty => return Ok(false),
             KeyType::SortedSet if is_leases(key) => {}
             KeyType::SortedSet => rate::recognise_log(&mut self.log_key(key))?,
-            KeyType::String => rate::recognise_string(&limiters_text(key)?)?,
+            KeyType::String => with_limiters_text(key, rate::recognise_string)??,
             KeyType::Hash | KeyType::Other => return Err(Error::WrongType),
         }
         self.unlink(key);
@@ -157,8 +157,11 @@ impl<'c> rate::Key for Limiter<'c> {
     where
         Self: 'k;
 
-    fn text(&self) -> Result<Option<LineText>> {
-        self.holding(KeyType::String)?.map(limiters_text).transpose()
+    fn with_text<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T> {
+        match self.holding(KeyType::String)? {
+            Some(key) => with_limiters_text(key, |text| look(Some(text))),
+            None => Ok(look(None)),
+        }
     }
 
     fn log(&self) -> Result<Option<LogKey<'_>>> {
@@ -196,7 +199,7 @@ fn wrong_type(key: &Key) -> Error {
     match key.kind() {
         KeyType::SortedSet if is_leases(key) => Error::HoldsOther(LEASES),
         KeyType::SortedSet if is_log(key) => Error::HoldsOther(LOG),
-        KeyType::String if limiters_text(key).is_ok_and(|text| rate::recognise_string(&text).is_ok()) => {
+        KeyType::String if with_limiters_text(key, rate::recognise_string).flatten().is_ok() => {
             Error::HoldsOther(NUMBERS)
         }
         _ => Error::WrongType,
@@ -223,10 +226,10 @@ pub(super) fn not_leases(key: &Key) -> Error {
     }
 }
 
-/// What a string holds, if it may be a limiter's: a shorter one is left in the form it has.
-fn limiters_text(key: &Key) -> Result<LineText> {
+/// Shows what a string holds, if it may be a limiter's: a shorter one is left in the form it has.
+fn with_limiters_text<T>(key: &Key, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
     if key.len() < SHORTEST_TEXT as u64 {
         return Err(Error::NotAStringLimiter);
     }
-    Ok(key.with_bytes(LineText::from_slice))
+    Ok(key.with_bytes(look))
 }
