@@ -398,8 +398,16 @@ on_every_server! {
             }
         }
 
+        let operator = conf.lines().find(|line| line.starts_with("user operator ")).expect("an operator");
+        for command in documented(&server) {
+            let permission = format!("+{}", command.name.to_lowercase());
+            assert!(operator.split(' ').any(|word| word == permission), "the operator has no {permission}");
+        }
         for (user, line, allowed) in [
             ("reader", "RANK.TOPN board:x 3", true),
+            ("reader", "DUE.INFO due:x", true),
+            ("reader", "DUE.POP due:x", false),
+            ("writer", "DUE.POP due:x", true),
             ("reader", "RATE.PEEK limit:x 5/1s", true),
             ("reader", "RANK.ADD board:x 1 a", false),
             ("reader", "RATE.CHECK limit:x 5/1s", false),
