@@ -1,4 +1,4 @@
-# Two commands do everything on a machine with Rust and a package manager: make run, make test.
+# On a machine with Rust and a package manager you need two commands: make run and make test.
 
 PORT ?= 6379
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -27,23 +27,23 @@ build: ## build the module (installs libclang if it is missing)
 	cargo build --release
 	@echo "$(MODULE)"
 
-run: ## start a server with the module in the foreground, on PORT (6379); ARGS are passed to it
+run: ## build the module and run a server with it in the foreground, on PORT (6379); ARGS are passed to the server
 	@scripts/setup.sh run
 	cargo build --release
 	@echo
 	@echo 'In another terminal, try:'
-	@echo '  redis-cli -p $(PORT) RANK.ADD game 50 ann 70 bob 60 eve'
-	@echo '  redis-cli -p $(PORT) RANK.TOPN game 2'
+	@echo '  redis-cli -p $(PORT) RANK.ADD hello 50 ann 70 bob 60 eve'
+	@echo '  redis-cli -p $(PORT) RANK.TOPN hello 2'
 	@echo '(Press Ctrl-C to stop the server. Nothing is saved.)'
 	@echo
 	@exec $(REDIS_SERVER) --port $(PORT) --bind 127.0.0.1 -::1 --save '' --appendonly no --loadmodule '$(MODULE)' $(ARGS)
 
-demo: ## run a short tour and exit; DEMO_PAUSE=0 skips the pauses
+demo: ## run a short tour of the module and exit; DEMO_PAUSE=0 skips the pauses
 	@scripts/setup.sh run
 	$(if $(REDIS_RANK_SO),,cargo build --release)
 	@REDIS_RANK_SO='$(READY_MODULE)' scripts/demo.sh
 
-test: ## run all checks: formatting, clippy, unit tests, tests with real servers
+test: ## run all checks: formatting, clippy, unit tests, and tests with real servers
 	@scripts/setup.sh test
 	cargo fmt --check
 	cargo build --release
@@ -77,7 +77,7 @@ soak: ## run a long load with replicas, AOF rewrites and a failover, for MINUTES
 	cargo build --release
 	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture soak::
 
-fuzz: ## send random arguments and tampered state until something breaks; RANK_FUZZ_SEED repeats a run
+fuzz: ## send random arguments and tampered data until something breaks; RANK_FUZZ_SEED repeats a run
 	@scripts/setup.sh test
 	cargo build --release
 	RANK_FUZZ_CALLS=0 RANK_FUZZ_SEED=$${RANK_FUZZ_SEED:-$$(date +%s)} REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture fuzz::
@@ -86,7 +86,7 @@ TIME ?= 60
 FUZZ_TARGETS ?= arguments codec schema stored
 
 # The switches that a sanitizer needs are unstable ones; the variable lets a stable compiler take them.
-fuzz-targets: ## run cargo-fuzz on arguments, codec, schema text and tampered state, TIME (60) seconds each
+fuzz-targets: ## run cargo-fuzz on arguments, codec, schema text and tampered data, TIME (60) seconds each
 	@scripts/setup.sh fuzz
 	@set -e; for target in $(FUZZ_TARGETS); do \
 		echo "$$target, $(TIME) s"; \
@@ -95,7 +95,7 @@ fuzz-targets: ## run cargo-fuzz on arguments, codec, schema text and tampered st
 			-max_total_time=$(TIME) -max_len=1024 -len_control=0 -use_value_profile=1 -verbosity=0 -print_final_stats=1; \
 	done
 
-memory: ## check that used_memory returns to its base after a million writes and deletes of every kind
+memory: ## check that used_memory returns to where it started after a million writes and deletes of every kind
 	@scripts/setup.sh test
 	cargo build --release
 	RANK_MEMORY_ROUND=1000000 REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture memory::used
@@ -110,7 +110,7 @@ install: ## install the module and its documents under PREFIX (/usr); DESTDIR is
 	@test -f '$(READY_MODULE)' || { echo '$(READY_MODULE) does not exist: run make build first' >&2; exit 1; }
 	install -d '$(MODULE_DIR)'
 	install -m 755 '$(READY_MODULE)' '$(MODULE_DIR)/$(notdir $(MODULE))'
-	@set -e; for file in README.md CHANGELOG.md LICENSE redis.conf.example \
+	@set -e; for file in README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE redis.conf.example \
 		$$(find docs examples clients \( -name node_modules -o -name __pycache__ \) -prune -o -type f -print); do \
 		install -d "$(DOC_DIR)/$$(dirname "$$file")"; \
 		install -m 644 "$$file" "$(DOC_DIR)/$$file"; \
@@ -136,6 +136,6 @@ dist: $(if $(REDIS_RANK_SO),,build) ## build a tarball of the module and its doc
 deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
 	@scripts/deb.sh '$(READY_MODULE)' '$(VERSION)' '$(DIST_DIR)'
 
-clean: ## remove build output, downloaded servers and clients
+clean: ## remove build output and downloaded servers and clients
 	cargo clean
 	rm -rf .servers dist clients/javascript/node_modules examples/javascript/node_modules

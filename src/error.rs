@@ -406,16 +406,15 @@ impl fmt::Display for Error {
                 )
             }
             PeriodIsOwnKey(Shown(key)) => {
-                write!(f, "ERR '{key}' is the key of a period, and of the board or its hash too: change the prefix")
+                write!(f, "ERR '{key}' is the key of a period, but also of the board or its hash: change the prefix")
             }
-            NoSuchPeriod(unit) => write!(f, "ERR the board has no {unit} period: RANK.ALTER key PERIOD adds one"),
+            NoSuchPeriod(unit) => write!(f, "ERR the board has no {unit} period: add one with RANK.ALTER key PERIOD"),
             PeriodTwice(unit) => write!(f, "ERR the {unit} period is given twice"),
-            PeriodPrefixes(Shown(prefix)) => write!(
-                f,
-                "ERR periods take different prefixes, none of which is another one followed by digits, got '{prefix}'"
-            ),
+            PeriodPrefixes(Shown(prefix)) => {
+                write!(f, "ERR a prefix cannot be another prefix, or another prefix followed by digits, got '{prefix}'")
+            }
             PastTogether(past) => write!(f, "ERR PAST takes at most 1000 over all periods of a board, got {past}"),
-            OffsetWithoutPeriod => f.write_str("ERR OFFSET is for a board with PERIOD"),
+            OffsetWithoutPeriod => f.write_str("ERR OFFSET is only valid with PERIOD"),
             OffsetIsSet => f.write_str(
                 "ERR OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another",
             ),
@@ -434,7 +433,7 @@ impl fmt::Display for Error {
                 write!(f, "ERR expected score-member pairs, got {got} arguments (options go first)")
             }
             ScoreCount { fields, got } => {
-                write!(f, "ERR expected {fields} scores and a member each, got {got} arguments (options go first)")
+                write!(f, "ERR expected {fields} scores before each member, got {got} arguments (options go first)")
             }
             DeltaCount { fields: 1, got } => {
                 write!(f, "ERR expected a delta and a member, got {got} arguments (options go first)")
@@ -447,7 +446,7 @@ impl fmt::Display for Error {
             RangeOrder { lo, hi } => write!(f, "ERR RANGE takes lo below hi, got {lo} {hi}"),
             FieldTwice(name) => write!(f, "ERR field '{name}' is given twice"),
             TooManyFields { most, name } => {
-                write!(f, "ERR a board has at most {most} fields, and '{name}' is one more")
+                write!(f, "ERR a board has at most {most} fields: '{name}' is one too many")
             }
             OrderWithFields => {
                 f.write_str("ERR ASC and DESC are only valid without FIELD: each field has its own order")
@@ -497,7 +496,7 @@ impl fmt::Display for Error {
             Undecodable(Shown(element)) => write!(
                 f,
                 "ERR element '{element}' does not decode under the board's schema: \
-                 ZREM it, RANK.VERIFY lists all of them"
+                 ZREM it; RANK.VERIFY lists all such elements"
             ),
             NoData => f.write_str("ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash"),
             SeveralMembersOfNewBoard => {
@@ -508,7 +507,7 @@ impl fmt::Display for Error {
             NoOwnedHash => f.write_str("ERR DATA is only valid for a board with DATA hash OWNED"),
             TooManyHops => write!(
                 f,
-                "ERR a DENSE rank here passes more than {} distinct scores: use COMPETITION, or raise rank.max-hops",
+                "ERR a DENSE rank would visit more than {} distinct scores: use COMPETITION, or raise rank.max-hops",
                 crate::config::max_hops()
             ),
             AtTakes { first, last, got } => {
@@ -538,7 +537,7 @@ impl fmt::Display for Error {
                     None => write!(f, "the board with that SHARD, whose key ends with '{}'", shard.suffix()),
                 }
             }
-            ShardRotated => f.write_str("ERR a shard cannot be rotated: start a board of another name"),
+            ShardRotated => f.write_str("ERR a shard cannot be rotated: create a board with another name"),
             TakesBetween { what, least, most, got } => write!(f, "ERR {what} takes {least} to {most}, got {got}"),
             NoRule => f.write_str("ERR rule takes a limit and a window, got none"),
             LimitWithoutWindow(limit) => {
@@ -566,9 +565,9 @@ impl fmt::Display for Error {
             }
             KeyCount { named, got } => write!(f, "ERR numkeys says {named} keys, got {got}"),
             HoldsOther(what) => write!(f, "WRONGTYPE the key holds {what}: RATE.RESET it or use another key"),
-            NotALog => f.write_str("ERR key holds a sorted set that is not a limiter"),
-            NotAStringLimiter => f.write_str("ERR key holds a string that is not a limiter"),
-            NotLeases => f.write_str("ERR key holds a sorted set that has no leases"),
+            NotALog => f.write_str("ERR the key holds a sorted set that is not a limiter"),
+            NotAStringLimiter => f.write_str("ERR the key holds a string that is not a limiter"),
+            NotLeases => f.write_str("ERR the key holds a sorted set that has no leases"),
             TokensUsedUp => f.write_str("ERR the key has no tokens left: RATE.RESET it"),
             CellInteger(Shown(got)) => write!(f, "Cell error: Couldn't parse as integer: {got}"),
             LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),

@@ -1,7 +1,7 @@
 //! Shards: the keys of a board that is spread over a cluster, and which of them a member belongs to.
 //!
-//! The slots of a cluster are cut into `n` equal parts, and shard `i` has a key in part `i`. So however the slots are
-//! spread over nodes, shards are spread with them.
+//! The slots of a cluster are divided into `n` equal parts, and the key of shard `i` is in part `i`. So the shards are
+//! spread over the nodes in the same way as the slots.
 
 use crate::error::{Error, Result, Shown};
 use crate::slot::{crc16, slot_of_tag, SLOTS};
@@ -20,23 +20,23 @@ pub struct Shard {
     count: u16,
 }
 
-/// The number of shards that a client named.
+/// The number of shards of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count(u16);
 
 impl Count {
-    /// A power of two between the bounds.
+    /// `None` unless the number is a power of two from `FEWEST` to `MOST`.
     pub fn new(count: i64) -> Option<Count> {
         let count = u16::try_from(count).ok()?;
         (count.is_power_of_two() && (FEWEST..=MOST).contains(&count)).then_some(Count(count))
     }
 
-    /// As a number.
+    /// The number itself.
     pub fn get(self) -> u16 {
         self.0
     }
 
-    /// All of them, in order.
+    /// All shards, in order.
     pub fn shards(self) -> impl Iterator<Item = Shard> {
         (0..self.0).map(move |index| Shard { index, count: self.0 })
     }
@@ -47,7 +47,7 @@ impl Count {
         Some(Shard { index, count: self.0 })
     }
 
-    /// The shard that a member belongs to. All bytes count: a member has no hash tag.
+    /// The shard that a member belongs to. It depends on all bytes: braces in a member are not a hash tag.
     pub fn shard_of(self, member: &[u8]) -> Shard {
         Shard { index: crc16(member) & (self.0 - 1), count: self.0 }
     }
@@ -69,30 +69,31 @@ impl Shard {
         Count(self.count).shard_of(member) == self
     }
 
-    /// The hash tag of its key: the smallest number whose slot lies in the shard's part of all slots.
+    /// The hash tag of its key: the smallest number whose slot is in the part of this shard.
     pub fn tag(self) -> u16 {
         let width = usize::from(MOST / self.count);
         let first = usize::from(self.index) * width;
-        // The smallest number of a part is the smallest of the finest parts that it consists of.
+        // The table is for the largest number of shards. A larger part consists of several of these: take the
+        // smallest.
         FINEST_TAGS.iter().skip(first).take(width).copied().min().unwrap_or_default()
     }
 
-    /// Its key, for a board of this name.
+    /// The key of this shard, for a board with this name.
     pub fn key(self, name: &[u8]) -> Vec<u8> {
         [name, self.suffix().as_bytes()].concat()
     }
 
-    /// What the key has behind the name of the board.
+    /// The part of the key after the name of the board.
     pub fn suffix(self) -> String {
         format!(":{}:{{{}}}", self.count, self.tag())
     }
 
-    /// The name of the board that this is the key of.
+    /// The name of the board, if this is a key of the shard.
     pub fn name_in(self, key: &[u8]) -> Option<&[u8]> {
         key.strip_suffix(self.suffix().as_bytes()).filter(|name| is_name(name))
     }
 
-    /// An error if a member belongs to another shard than this one, which has this key.
+    /// Returns an error if a member belongs to another shard. `key` is the key of this shard.
     pub fn check(self, member: &[u8], key: &[u8]) -> Result<()> {
         if self.has(member) {
             return Ok(());
@@ -102,12 +103,12 @@ impl Shard {
     }
 }
 
-/// Braces in a name would make another hash tag.
+/// Whether a name can be used: braces would change the hash tag of the key.
 pub fn is_name(name: &[u8]) -> bool {
     !name.iter().any(|byte| matches!(byte, b'{' | b'}'))
 }
 
-/// For each of `MOST` equal parts of all slots the smallest number, as decimal digits, whose slot lies in it.
+/// For each of `MOST` equal parts of all slots, the smallest number whose slot, as decimal digits, is in this part.
 static FINEST_TAGS: [u16; MOST as usize] = finest_tags();
 
 const fn finest_tags() -> [u16; MOST as usize] {
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(taken, [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
     }
 
-    /// As the rule says, number by number.
+    /// Finds the tag as the rule says, by trying one number after the other.
     #[test]
     fn tags_are_the_smallest_numbers_in_their_part() {
         for count in counts() {

@@ -274,7 +274,7 @@ on_every_server! {
                 let has = |token: &str| way.iter().any(|word| word == token);
                 // An offset is only for a board with periods.
                 if has("OFFSET") && !has("PERIOD") {
-                    assert_eq!(reply(&mut con, &line), if name == "rank.create" { "ERR OFFSET is for a board with PERIOD" } else { "ERR no such key" });
+                    assert_eq!(reply(&mut con, &line), if name == "rank.create" { "ERR OFFSET is only valid with PERIOD" } else { "ERR no such key" });
                     continue;
                 }
                 match name.as_str() {

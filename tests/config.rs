@@ -81,7 +81,7 @@ on_every_server! {
     fn a_dense_rank_beyond_the_bound_says_so(server: Server) {
         let mut con = server.connect();
         expect(&mut con, "CONFIG GET rank.max-hops", r#"["rank.max-hops", "100000"]"#);
-        let too_far = "ERR a DENSE rank here passes more than 20 distinct scores: use COMPETITION, or raise rank.max-hops";
+        let too_far = "ERR a DENSE rank would visit more than 20 distinct scores: use COMPETITION, or raise rank.max-hops";
         for schema in ["", "FIELD a", "FIELD a DIGITS 3", "FIELD a BITS 60", "FIELD a INT", "FIELD a INT TIES FIRST", "FIELD a BITS 20 TIES LAST"] {
             script(&mut con, "FLUSHALL => +OK\n CONFIG SET rank.max-hops 20 => +OK");
             if !schema.is_empty() {
@@ -121,7 +121,7 @@ on_every_server! {
             script(&mut server.connect(), r#"
                 CONFIG GET rank.max-hops => ["rank.max-hops", "2"]
                 RANK.ADD b 9 a 8 b 7 c 6 d 5 e => 5
-                RANK.GET b e DENSE => ERR a DENSE rank here passes more than 2 distinct scores: use COMPETITION, or raise rank.max-hops
+                RANK.GET b e DENSE => ERR a DENSE rank would visit more than 2 distinct scores: use COMPETITION, or raise rank.max-hops
                 CONFIG SET rank.max-hops 9 => +OK
                 RANK.GET b e DENSE => [5, "e", "5"]
             "#);

@@ -910,7 +910,7 @@ on_every_server! {
         report(&mut con, "p REPAIR", r#""undecodable", 1, "missing", 0, "orphaned", 0, "repaired", 1, "examples", ["zzz"]]"#);
         script(&mut con, r#"
             ZADD p 1.5 bad => 1
-            RANK.TOPN p 5 => ERR element 'bad' does not decode under the board's schema: ZREM it, RANK.VERIFY lists all of them
+            RANK.TOPN p 5 => ERR element 'bad' does not decode under the board's schema: ZREM it; RANK.VERIFY lists all such elements
         "#);
         report(&mut con, "p REPAIR", r#""undecodable", 1, "missing", 0, "orphaned", 0, "repaired", 0, "examples", ["bad"]]"#);
         script(&mut con, r#"
@@ -1009,7 +1009,7 @@ on_every_server! {
         script(&mut con, r#"
             RANK.ADD b 1 w => 1
             RANK.SCORE b x => 5
-            RANK.SCORE b y => ERR element '\x02\x80\x00\x00\x00\x00\x00\x00\x06y' does not decode under the board's schema: ZREM it, RANK.VERIFY lists all of them
+            RANK.SCORE b y => ERR element '\x02\x80\x00\x00\x00\x00\x00\x00\x06y' does not decode under the board's schema: ZREM it; RANK.VERIFY lists all such elements
         "#);
     }
 

@@ -181,7 +181,7 @@ on_every_server! {
         expect(&mut con, "RANK.ADD k 2000 0 x", "ERR field 'gold' takes 0 to 1023, got 2000");
         expect(&mut con, "RANK.ADD k 0 -4 x", "ERR field 'silver' takes -3 to 3, got -4");
         expect(&mut con, "RANK.FORSCORE k 1024 0", "ERR field 'gold' takes 0 to 1023, got 1024");
-        expect(&mut con, "RANK.ADD k 1 2", "ERR expected 2 scores and a member each, got 2 arguments (options go first)");
+        expect(&mut con, "RANK.ADD k 1 2", "ERR expected 2 scores before each member, got 2 arguments (options go first)");
         for line in ["RANK.ADD k 1 2 x 3 y", "RANK.MULTISET k 1 x", "RANK.ADD k 1 2 3 x", "RANK.ADD k CH 1 2",
             "RANK.INCR k 1 x", "RANK.INCR k 1 2 3 x", "RANK.FORSCORE k 1"]
         {

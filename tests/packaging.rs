@@ -7,7 +7,8 @@ use std::process::Command;
 use crate::support::*;
 
 /// What they bring besides the module and the folders of documents.
-const DOCUMENTS: [&str; 4] = ["CHANGELOG.md", "LICENSE", "README.md", "redis.conf.example"];
+const DOCUMENTS: [&str; 6] =
+    ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "redis.conf.example"];
 
 on_every_server! {
     fn the_installed_module_loads(kind: Kind) {

@@ -374,7 +374,7 @@ on_every_server! {
             let board_missing = reply(&mut con, &format!("RANK.{} PERIOD month", read.replace("{}", "missing")));
             assert_eq!(board_missing, missing, "{read}");
             let unknown = reply(&mut con, &format!("RANK.{} PERIOD day", read.replace("{}", "{g}")));
-            assert_eq!(unknown, "ERR the board has no day period: RANK.ALTER key PERIOD adds one", "{read}");
+            assert_eq!(unknown, "ERR the board has no day period: add one with RANK.ALTER key PERIOD", "{read}");
         }
         // An index behind the last month of the calendar, or before the first of EVERY.
         script(&mut con, r#"
@@ -389,10 +389,10 @@ on_every_server! {
             RANK.TOPN {g} 5 PERIOD every 2023-10-31 => ERR PERIOD takes 0, a negative index, or the id of a period, got 2023-10-31
             RANK.TOPN {g} 5 PERIOD month today => ERR unknown option 'today'
             ZADD plain 1 a => 1
-            RANK.TOPN plain 5 PERIOD month => ERR the board has no month period: RANK.ALTER key PERIOD adds one
-            RANK.ADD plain WITHRANK PERIOD month 1 a => ERR the board has no month period: RANK.ALTER key PERIOD adds one
-            RANK.MULTISET nothing WITHRANK PERIOD month 1 2 a => ERR the board has no month period: RANK.ALTER key PERIOD adds one
-            RANK.INCR {g} WITHRANK PERIOD day 1 a => ERR the board has no day period: RANK.ALTER key PERIOD adds one
+            RANK.TOPN plain 5 PERIOD month => ERR the board has no month period: add one with RANK.ALTER key PERIOD
+            RANK.ADD plain WITHRANK PERIOD month 1 a => ERR the board has no month period: add one with RANK.ALTER key PERIOD
+            RANK.MULTISET nothing WITHRANK PERIOD month 1 2 a => ERR the board has no month period: add one with RANK.ALTER key PERIOD
+            RANK.INCR {g} WITHRANK PERIOD day 1 a => ERR the board has no day period: add one with RANK.ALTER key PERIOD
             RANK.INCR {g} WITHRANK PERIOD x 1 a => ERR PERIOD takes HOUR, DAY, WEEK, MONTH, YEAR or EVERY, got x
             EXISTS nothing => 0
         "#);
@@ -430,7 +430,7 @@ on_every_server! {
         script(&mut con, &format!(r#"
             {before_from} => []
             RANK.PERIODS missing => []
-            RANK.PERIODS {{g}} month => ERR the board has no month period: RANK.ALTER key PERIOD adds one
+            RANK.PERIODS {{g}} month => ERR the board has no month period: add one with RANK.ALTER key PERIOD
             RANK.PERIODS {{g}} day week => ERR unit is given twice
             RANK.PERIODS {{g}} NOW => ERR NOW needs a value
             RANK.PERIODS {{g}} NOW -1 => ERR NOW takes 0 or more, got -1
@@ -469,16 +469,16 @@ on_every_server! {
             RANK.ALTER {g} PERIOD HOUR a: NOPERIOD HOUR => ERR the hour period is given twice
             RANK.ALTER {g} NOPERIOD => ERR NOPERIOD needs a value
             RANK.ALTER {g} NOPERIOD x => ERR NOPERIOD takes HOUR, DAY, WEEK, MONTH, YEAR or EVERY, got x
-            RANK.ALTER copy OFFSET +01:00 => ERR OFFSET is for a board with PERIOD
-            RANK.CREATE new OFFSET +01:00 => ERR OFFSET is for a board with PERIOD
+            RANK.ALTER copy OFFSET +01:00 => ERR OFFSET is only valid with PERIOD
+            RANK.CREATE new OFFSET +01:00 => ERR OFFSET is only valid with PERIOD
             RANK.CREATE new PERIOD => ERR PERIOD needs a value
             RANK.CREATE new PERIOD day => ERR PERIOD needs a value
             RANK.CREATE new PERIOD fortnight p: => ERR PERIOD takes HOUR, DAY, WEEK, MONTH, YEAR or EVERY, got fortnight
             RANK.CREATE new PERIOD day LIKE => ERR PERIOD takes a prefix other than LIKE and DATA, got LIKE
             RANK.CREATE new PERIOD day data => ERR PERIOD takes a prefix other than LIKE and DATA, got data
             RANK.CREATE new PERIOD day a: PERIOD day b: => ERR the day period is given twice
-            RANK.CREATE new PERIOD day a: PERIOD week a: => ERR periods take different prefixes, none of which is another one followed by digits, got 'a:'
-            RANK.CREATE new PERIOD day a: PERIOD week a:1 => ERR periods take different prefixes, none of which is another one followed by digits, got 'a:1'
+            RANK.CREATE new PERIOD day a: PERIOD week a: => ERR a prefix cannot be another prefix, or another prefix followed by digits, got 'a:'
+            RANK.CREATE new PERIOD day a: PERIOD week a:1 => ERR a prefix cannot be another prefix, or another prefix followed by digits, got 'a:1'
             RANK.CREATE new PERIOD day a: PAST 1001 => ERR PAST takes 0 to 1000, got 1001
             RANK.CREATE new PERIOD day a: PAST -1 => ERR PAST takes 0 to 1000, got -1
             RANK.CREATE new PERIOD day a: PAST 1000 PERIOD week b: => ERR PAST takes at most 1000 over all periods of a board, got 1001
@@ -505,12 +505,12 @@ on_every_server! {
     fn a_period_is_never_the_board_itself(server: Server) {
         let mut con = server.connect();
         create(&mut con, "DATA {g}:year:2023");
-        expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} 5 ann"), "ERR '{g}:year:2023' is the key of a period, and of the board or its hash too: change the prefix");
-        expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} DATA {{}} 5 ann"), "ERR '{g}:year:2023' is the key of a period, and of the board or its hash too: change the prefix");
+        expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} 5 ann"), "ERR '{g}:year:2023' is the key of a period, but also of the board or its hash: change the prefix");
+        expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} DATA {{}} 5 ann"), "ERR '{g}:year:2023' is the key of a period, but also of the board or its hash: change the prefix");
         expect(&mut con, "RANK.ALTER {g} NODATA", "+OK");
         expect(&mut con, &format!("RENAME {{g}} {}", FED[0]), "+OK");
         for command in [format!("RANK.ADD {} AT {AT} 5 ann", FED[0]), format!("RANK.REM {} ann", FED[0]), format!("RANK.TOPN {} 5 PERIOD month 2023-11", FED[0])] {
-            expect(&mut con, &command, "ERR '{g}:month:2023-11' is the key of a period, and of the board or its hash too: change the prefix");
+            expect(&mut con, &command, "ERR '{g}:month:2023-11' is the key of a period, but also of the board or its hash: change the prefix");
         }
         expect(&mut con, "DBSIZE", "1");
     }

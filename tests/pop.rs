@@ -110,7 +110,7 @@ on_every_server! {
                 RANK.POP b 9 WORST JSON => ERR the reply would have 3 rows, more than rank.max-rows (2): read fewer at a time
                 CONFIG SET rank.max-rows 0 => +OK
                 CONFIG SET rank.max-hops 1 => +OK
-                RANK.POP b WORST DENSE => ERR a DENSE rank here passes more than 1 distinct scores: use COMPETITION, or raise rank.max-hops
+                RANK.POP b WORST DENSE => ERR a DENSE rank would visit more than 1 distinct scores: use COMPETITION, or raise rank.max-hops
                 CONFIG SET rank.max-hops 100000 => +OK
             "#);
             expect(&mut con, "DEBUG DIGEST", &before);

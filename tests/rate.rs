@@ -287,7 +287,7 @@ on_every_server! {
             expect(&mut con, &format!("RATE.ALL {args} FIXED"), error);
         }
         expect(&mut con, "ZADD board 5 ann", "1");
-        expect(&mut con, "RATE.ALL 2 new board 1/1m 1/1m", "ERR key holds a sorted set that is not a limiter");
+        expect(&mut con, "RATE.ALL 2 new board 1/1m 1/1m", "ERR the key holds a sorted set that is not a limiter");
         expect(&mut con, "EXISTS new", "0");
         expect(&mut con, "COMMAND GETKEYS RATE.ALL 2 x y 1/1m 1/1m", r#"["x", "y"]"#);
     }

@@ -187,7 +187,7 @@ on_every_server! {
             # A copy of the schema is a board of its own.
             RANK.CREATE copy LIKE {key} => +OK
             RANK.ADD copy 5 {stranger} => 1
-            RANK.ROTATE {key} archive => ERR a shard cannot be rotated: start a board of another name
+            RANK.ROTATE {key} archive => ERR a shard cannot be rotated: create a board with another name
             EXISTS archive => 0
             RANK.ALTER {key} KEEP 10 => +OK
             RANK.ADD {key} 5 {stranger} => {refused}

@@ -20,7 +20,7 @@ fn sorted_set(_: &Server, cli: &mut Cli) -> Outcome {
     cli.title("Every sorted set is a leaderboard")?;
     cli.run("ZADD quiz 50 ann 70 bob 50 eve 30 dan 30 cid")?;
     cli.run("RANK.TOPN quiz 3")?;
-    cli.say("Members with equal scores share a rank. The next rank counts them all:")?;
+    cli.say("Members with equal scores share a rank, so the rank after two members at 2 is 4:")?;
     cli.run_raw("RANK.STATS quiz JSON")?;
     cli.run("RANK.GET quiz dan")?;
     cli.run("RANK.GET quiz dan DENSE")
@@ -30,12 +30,12 @@ fn medals(_: &Server, cli: &mut Cli) -> Outcome {
     cli.title("Several fields: the medals of Paris 2024")?;
     cli.run("RANK.CREATE medals FIELD gold DIGITS 3 FIELD silver DIGITS 3 FIELD bronze DIGITS 3 DATA countries")?;
     cli.run("RANK.ADD medals 16 26 22 France 40 27 24 China 20 12 13 Japan 40 44 42 USA 18 19 16 Australia")?;
-    cli.say("The USA and China have equally many gold medals, so silver decides:")?;
+    cli.say("The USA and China have the same number of gold medals, so silver decides:")?;
     cli.run("RANK.TOPN medals 2")?;
-    cli.say("Attributes are in a hash that you name, here 'countries'. Other boards can share it:")?;
+    cli.say("Attributes are stored in a hash that you name, here 'countries'. Other boards can share it:")?;
     cli.run("RANK.SETDATA medals Japan code JPN capital Tokyo")?;
     cli.run_raw("RANK.GET medals Japan WITHDATA JSON")?;
-    cli.say("A newcomer with 17 gold medals would have this rank:")?;
+    cli.say("A new member with 17 gold medals would have this rank:")?;
     cli.run("RANK.FORSCORE medals 17 0 0")?;
     cli.say("Three more gold medals for France. The reply has the new and the previous rank:")?;
     cli.run("RANK.INCR medals WITHRANK 3 0 0 France")?;
@@ -55,13 +55,13 @@ fn game(_: &Server, cli: &mut Cli) -> Outcome {
         "{PLAYERS} players with at most 1,000 different scores, written in {:.1} s\n",
         time.as_secs_f64()
     ))?;
-    cli.say("Whoever reaches a score first is ahead:")?;
+    cli.say("The player who reaches a score first is ahead:")?;
     cli.run("RANK.ADD game 1500 ann")?;
     cli.run("RANK.ADD game WITHRANK 1500 bob")?;
     cli.run("RANK.TOPN game 3")?;
     cli.say("Only the best score counts:")?;
     cli.run("RANK.ADD game WITHRANK 1200 bob")?;
-    cli.say("A player further down, and its neighbours:")?;
+    cli.say("A player further down, and the neighbours of this player:")?;
     cli.run("RANK.GET game player-4711")?;
     cli.run("RANK.AROUND game player-4711 1")?;
     cli.run("RANK.PERCENTILE game player-4711")?;
@@ -72,13 +72,13 @@ fn game(_: &Server, cli: &mut Cli) -> Outcome {
 }
 
 fn periods(_: &Server, cli: &mut Cli) -> Outcome {
-    cli.title("Today, this week and all time, by one write")?;
+    cli.title("Today, this week and all time with one write")?;
     cli.run("RANK.CREATE {quiz} UPDATE BEST PERIOD DAY {quiz}:day: PAST 7 PERIOD WEEK {quiz}:week:")?;
     cli.run("RANK.ADD {quiz} 70 ann 50 bob")?;
     cli.run_raw("RANK.TOPN {quiz} 3 PERIOD day JSON")?;
-    cli.say("Each period is a board with a key of its own, and expires:")?;
+    cli.say("Each period is a board with its own key, which expires by itself:")?;
     cli.run_raw("RANK.PERIODS {quiz} WEEK JSON")?;
-    cli.say("A ban is a ban:")?;
+    cli.say("RANK.REM removes a player from all of them:")?;
     cli.run("RANK.REM {quiz} ann")?;
     cli.run_raw("RANK.TOPN {quiz} 3 PERIOD week JSON")
 }
@@ -151,7 +151,7 @@ fn fire(mut connection: Connection) -> RedisResult<usize> {
 fn schedule(server: &Server, cli: &mut Cli) -> Outcome {
     cli.title("Things that become due")?;
     cli.run("DUE.ADD jobs IN 1500ms send:invoice")?;
-    cli.say("Three workers wait. One of them has the job when it is due, and dies with it:")?;
+    cli.say("Three workers wait. One of them gets the job when it is due, and dies:")?;
     let start = Instant::now();
     let waiting: Vec<_> = (0..3)
         .map(|_| server.connect())
@@ -169,9 +169,9 @@ fn schedule(server: &Server, cli: &mut Cli) -> Outcome {
         tokens.extend(rows.into_iter().map(|(item, token, ..)| (item, token)));
     }
     cli.say(&format!("After {:.1} s: {tokens:?}\n", start.elapsed().as_secs_f64()))?;
-    cli.say("Its lease ends, so the next one who asks has it, as the second attempt:")?;
+    cli.say("When its lease ends, the next worker gets the job. It is the second attempt:")?;
     cli.run("DUE.CLAIM jobs BLOCK 5s")?;
-    cli.say("The dead worker's token is void:")?;
+    cli.say("The token of the dead worker is no longer valid:")?;
     let (item, token) = tokens.first().ok_or("nobody had the job")?;
     cli.run(&format!("DUE.ACK jobs {token} {item}"))?;
     cli.run("DUE.INFO jobs")

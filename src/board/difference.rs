@@ -7,7 +7,7 @@ use super::schema::{Data, Field, Rules};
 use crate::calendar::Cycle;
 use crate::error::{Error, Shown};
 
-/// The error for a board whose own rules differ from those asked for.
+/// The error for a board whose rules differ from those that the client asked for.
 pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
     let mut differences = Vec::new();
     let mut compare = |own: String, asked: String| {
@@ -35,7 +35,7 @@ pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
         compare(format!("OFFSET {}", own.periods.offset()), format!("OFFSET {}", asked.periods.offset()));
     }
     if differences.is_empty() {
-        // Long names are cut above.
+        // Long names are shortened above, so they can look the same.
         differences.push("names that differ after 64 bytes".to_owned());
     }
     Error::OtherSchema { differences: differences.join("; "), can_alter: fixed == 0 }

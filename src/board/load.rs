@@ -1,4 +1,4 @@
-//! Members as lines of JSON, as `RANK.SCAN` gives them.
+//! Reads and writes members from lines of JSON, as `RANK.SCAN` returns them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -15,7 +15,7 @@ use super::{parse_object, Board};
 use crate::error::{LineProblem, Result, Shown};
 use crate::number::parse_integer;
 
-/// A member, as a line describes it.
+/// A member that was read from a line.
 pub struct Line<'l> {
     /// Its name.
     pub member: Cow<'l, [u8]>,
@@ -27,11 +27,11 @@ pub struct Line<'l> {
     pub data: Option<Cow<'l, [u8]>>,
 }
 
-/// What loading lines did.
+/// The result of loading lines.
 pub struct Loaded {
     /// Members that are on the board now and were not before.
     pub added: u64,
-    /// What the writes did.
+    /// The result of the writes.
     pub written: Written,
     /// For each line, whether its attributes are to be written.
     pub holds: Vec<bool>,
@@ -99,7 +99,7 @@ fn parse_scores(schema: &Schema, parts: &Parts) -> Result<Tuple, LineProblem> {
     }
 }
 
-/// A number, or `inf` and `-inf`, which JSON has only as strings.
+/// Parses a score: a number, or the strings `"inf"` and `"-inf"`, because JSON has no infinite numbers.
 fn parse_score(schema: &Schema, field: &Field, raw: &RawValue) -> Result<Value, LineProblem> {
     let text: Cow<str> = match serde_json::from_str::<String>(raw.get()) {
         Ok(text) => text.into(),
@@ -122,7 +122,7 @@ fn parse_time(schema: &Schema, raw: Option<&RawValue>) -> Result<Option<i64>, Li
     Err(LineProblem::TimeRange { first: *times.start(), last: *times.end(), got: time })
 }
 
-/// An object as it is written; a string stands for a value of the hash that is no object.
+/// The value to store in the hash: the text of an object, or the contents of a string if the value was not an object.
 fn parse_data<'l>(raw: Option<&'l RawValue>) -> Result<Option<Cow<'l, [u8]>>, LineProblem> {
     let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(None) };
     let text = raw.get().as_bytes();
@@ -134,8 +134,8 @@ fn parse_data<'l>(raw: Option<&'l RawValue>) -> Result<Option<Cow<'l, [u8]>>, Li
 }
 
 impl<S: Store> Board<S> {
-    /// Writes lines in order, all or none. With `only_new`, members that are there stay as they are. Lines without a time
-    /// have this one.
+    /// Writes lines in order, either all or none. With `only_new`, members that are already on the board stay as they
+    /// are. The time is used for lines that have none.
     pub fn load(&mut self, lines: &[Line], only_new: bool, now: i64) -> Result<Loaded> {
         let pairs: Vec<(Tuple, S::Name)> =
             lines.iter().map(|line| (line.values.clone(), self.store.name(&line.member))).collect();
@@ -156,7 +156,7 @@ impl<S: Store> Board<S> {
             loaded.written.refused += written.refused;
             loaded.written.evicted += written.evicted;
         }
-        // A later line may have pushed a member out and brought it back.
+        // A later line may have pushed a member out, or added it again.
         let mut is_there = HashSet::new();
         for (i, (_, member)) in pairs.iter().enumerate() {
             let known = is_there.contains(member.as_ref());
@@ -174,7 +174,7 @@ impl<S: Store> Board<S> {
         Ok(loaded)
     }
 
-    /// Everything that can go wrong with a load, before the first line is written: for each line, whether its member is
+    /// Checks everything that can fail before the first line is written. Returns for each line whether its member is
     /// on the board.
     fn check_load(
         &self,
@@ -199,7 +199,7 @@ impl<S: Store> Board<S> {
     }
 }
 
-/// The lines of some texts, without empty lines.
+/// All lines of these texts, without empty ones.
 pub fn lines_of<'l>(texts: impl Iterator<Item = &'l [u8]>) -> impl Iterator<Item = &'l [u8]> {
     texts.flat_map(|text| text.split(|byte| *byte == b'\n')).filter(|line| !line.trim_ascii().is_empty())
 }

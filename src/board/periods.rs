@@ -1,5 +1,5 @@
-//! The periods of a board: which keys a write feeds, and how long each of them is kept. Pure: times in, names and times
-//! out.
+//! The periods of a board: which keys a write goes to, and how long each of them is kept. This module is pure: it
+//! takes times, and returns key names and times.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use crate::duration::{parse_duration, MILLIS_OF_DAY};
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_integer;
 
-/// How many past periods a board keeps, over all of its units.
+/// The most past periods that a board can keep, over all of its units.
 const MAX_PAST: i64 = 1000;
 /// How many past periods are kept unless a client says otherwise.
 const DEFAULT_PAST: u16 = 1;
-/// The latest time that the module takes anywhere.
+/// The latest time that any command accepts.
 const MAX_MS: i64 = (1 << 53) - 1;
 const MAX_EVERY_MS: u64 = 366 * MILLIS_OF_DAY;
 const SECOND_MS: i64 = 1000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
-/// What the length of an `EVERY` period is written in, longest first.
+/// The units for the length of an `EVERY` period in the schema text, longest first.
 const LENGTHS: [(i64, char); 3] = [(24 * 60 * MINUTE_MS, 'd'), (60 * MINUTE_MS, 'h'), (MINUTE_MS, 'm')];
 
-/// What a client calls a period by. Each may be there once.
+/// The unit of a period. A board has at most one period of each unit.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PeriodUnit {
@@ -31,27 +31,27 @@ pub enum PeriodUnit {
     Every,
 }
 
-/// One of a board's periods: a row of boards, of which one at a time is written to.
+/// One of a board's periods, such as its days. Each span of time has a board of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// How time is cut.
+    /// How time is divided into spans.
     pub cycle: Cycle,
-    /// What the key of each board begins with.
+    /// The beginning of the key of each board.
     pub prefix: Vec<u8>,
-    /// How many boards are kept besides the current one.
+    /// How many past boards are kept in addition to the current one.
     pub past: u16,
 }
 
 /// The periods of a board.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Periods {
-    /// By unit, shortest first.
+    /// Sorted by unit, shortest first.
     list: Vec<Period>,
     offset: Offset,
 }
 
 impl PeriodUnit {
-    /// What a unit may be, for error messages.
+    /// All units, for error messages.
     pub const TAKES: &'static str = "HOUR, DAY, WEEK, MONTH, YEAR or EVERY";
 
     /// The unit of this name, in any case.
@@ -62,7 +62,7 @@ impl PeriodUnit {
         Unit::parse(word).map(PeriodUnit::Calendar)
     }
 
-    /// In lower case.
+    /// The name in lower case.
     pub fn name(self) -> &'static str {
         match self {
             PeriodUnit::Calendar(unit) => unit.name(),
@@ -72,7 +72,7 @@ impl PeriodUnit {
 }
 
 impl Period {
-    /// What it is called by.
+    /// The unit of this period.
     pub fn unit(&self) -> PeriodUnit {
         match self.cycle {
             Cycle::Calendar(unit, _) => PeriodUnit::Calendar(unit),
@@ -80,19 +80,20 @@ impl Period {
         }
     }
 
-    /// The key of the board of a span.
+    /// The key of the board for a span.
     pub fn key(&self, span: Span) -> SmallVec<[u8; 64]> {
         let mut key = SmallVec::from_slice(&self.prefix);
         self.cycle.write_id(span, &mut |bytes| key.extend_from_slice(bytes));
         key
     }
 
-    /// When the board of a span is gone.
+    /// When the board for a span expires.
     pub fn expires(&self, span: Span) -> i64 {
         self.cycle.neighbour(span, i64::from(self.past)).map_or(span.end, |last| last.end)
     }
 
-    /// The span that a write of a time belongs to, if it has begun and is kept, and when its board is gone.
+    /// The span that a write at this time belongs to, and when its board expires. `None` if the span has not begun or
+    /// is no longer kept.
     pub fn fed(&self, at: i64, now: i64) -> Option<(Span, i64)> {
         let span = self.cycle.containing(at)?;
         let expires = self.expires(span);
@@ -108,7 +109,7 @@ impl Period {
 }
 
 impl Periods {
-    /// Checks what a client, or a marker, says.
+    /// Checks the periods that a client or a marker names.
     pub fn new(mut list: Vec<Period>, offset: Option<Offset>) -> Result<Periods> {
         if list.is_empty() && offset.is_some() {
             return Err(Error::OffsetWithoutPeriod);
@@ -137,27 +138,28 @@ impl Periods {
         Ok(Periods { list, offset })
     }
 
-    /// Whether a write goes to the board alone.
+    /// Whether the board has no periods.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// All of them, the shortest first.
+    /// All periods, shortest first.
     pub fn iter(&self) -> std::slice::Iter<'_, Period> {
         self.list.iter()
     }
 
-    /// How far their boundaries are moved.
+    /// The UTC offset of their boundaries.
     pub fn offset(&self) -> Offset {
         self.offset
     }
 
-    /// The one of this unit; an error if there is none.
+    /// The period of this unit, or an error if the board has none.
     pub fn of(&self, unit: PeriodUnit) -> Result<&Period> {
         self.list.iter().find(|period| period.unit() == unit).ok_or(Error::NoSuchPeriod(unit.name()))
     }
 
-    /// With some of them changed: for each unit the new one, or none. Only the first periods of a board bring an offset.
+    /// Replaces the period of each given unit, or removes it if the new one is `None`. The offset can only be set
+    /// together with the first periods of a board.
     pub fn altered(&self, changes: Vec<(PeriodUnit, Option<Period>)>, offset: Option<Offset>) -> Result<Periods> {
         if offset.is_some() && !self.is_empty() {
             return Err(Error::OffsetIsSet);
@@ -170,7 +172,7 @@ impl Periods {
     }
 }
 
-/// As `RANK.CREATE` takes it, without the offset, which is that of all periods.
+/// Writes the period as `RANK.CREATE` takes it. The offset is missing, because it belongs to all periods together.
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PERIOD {}", self.unit().name().to_ascii_uppercase())?;
@@ -197,19 +199,20 @@ impl fmt::Display for Periods {
     }
 }
 
-/// A unit as a client writes it, behind this word.
+/// Parses a unit. `what` is the word before it, for the error message.
 pub fn parse_unit(word: &[u8], what: &'static str) -> Result<PeriodUnit> {
     PeriodUnit::parse(word).ok_or(Error::Takes { what, takes: PeriodUnit::TAKES, got: Shown::new(word) })
 }
 
-/// The period that a client's words begin with, behind `PERIOD`, and how many words it is. The offset comes later.
+/// Parses the words of a client after `PERIOD`. Returns the period, and how many words it took. The offset is set
+/// later.
 pub fn client_period(words: &[&[u8]], board: &[u8]) -> Result<(Period, usize)> {
     let mut rest = Words::of_client(words, board);
     let period = read_period(&mut rest)?;
     Ok((period, words.len() - rest.len()))
 }
 
-/// What follows `PERIOD`. The offset comes later.
+/// Parses the words after `PERIOD`. The offset is set later.
 pub(super) fn read_period(words: &mut Words) -> Result<Period> {
     let word = words.next().ok_or(Error::OptionWithoutValue("PERIOD"))?;
     let cycle = match parse_unit(word, "PERIOD")? {
@@ -218,7 +221,7 @@ pub(super) fn read_period(words: &mut Words) -> Result<Period> {
     };
     let word = words.next().ok_or(Error::OptionWithoutValue("PERIOD"))?;
     let prefix = match words.board {
-        // As a name it would make the next word a key.
+        // In the command's key specification, these words mean that the next argument is a key.
         Some(_) if is_key_word(word) => None,
         Some(_) => Some(word.to_vec()),
         None => decode(word),
@@ -253,14 +256,15 @@ pub(super) fn read_offset(words: &mut Words) -> Result<Offset> {
     parse_offset(words.next().ok_or(Error::OptionWithoutValue("OFFSET"))?)
 }
 
-/// An offset as a client writes it.
+/// Parses an offset.
 pub fn parse_offset(word: &[u8]) -> Result<Offset> {
     let takes = "+hh:mm or -hh:mm, less than a day";
     Offset::parse(word).ok_or(Error::Takes { what: "OFFSET", takes, got: Shown::new(word) })
 }
 
-/// Whether two prefixes, one of which is longer, could make one key with different ids. An id begins with a year and has
-/// no other run of four digits, so they could only if the rest of the longer prefix is taken for digits of a year.
+/// Whether two prefixes of different lengths could lead to the same key. An id begins with a year of four digits, and
+/// has no other run of four digits. So that is only possible if the longer prefix is the shorter one followed by
+/// digits, which could be mistaken for digits of a year.
 fn may_meet(a: &[u8], b: &[u8]) -> bool {
     let rest = a.strip_prefix(b).or_else(|| b.strip_prefix(a));
     rest.is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))

@@ -1,7 +1,7 @@
-//! Points in the order of a board: scores, then a tie time, then a name, whoever stands there.
+//! Points in the order of a board: scores, then a tie time, then a name. No member has to be at a point.
 //!
-//! A point says where a page ended, so that the next one begins there however the board has changed. What it leaves out,
-//! it leaves open: a point without a time, or without a name, stands for all members that are equal to it in the rest.
+//! A point says where a page ended, so that the next page can begin there even if the board has changed. A point
+//! without a time or without a name includes all members that are equal to it in the rest.
 
 use super::rank::{Edge, Kind};
 use super::schema::{Order, TieRule, Ties};
@@ -16,11 +16,11 @@ pub struct Point<'n> {
     pub values: Tuple,
     /// The tie time in Unix milliseconds.
     pub at: Option<i64>,
-    /// The name, which counts only behind a time where the board has times.
+    /// The name. On a board with tie times it is ignored if `at` is `None`.
     pub member: Option<&'n [u8]>,
 }
 
-/// On which side of a point its equals are.
+/// Whether the members that are equal to a point count as before it or behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Equals {
     Before,
@@ -28,19 +28,19 @@ enum Equals {
 }
 
 impl<S: Store> Board<S> {
-    /// The positions of the `count` rows that follow a point: the first, and how many there are.
+    /// The positions of up to `count` rows after a point: the first position, and the number of rows.
     pub fn positions_after(&self, point: &Point, count: u64) -> Result<(u64, u64)> {
         let first = self.before_point(point, Equals::Before)?;
         Ok((first, self.members()?.saturating_sub(first).min(count)))
     }
 
-    /// The positions of the `count` rows just before a point: the first, and how many there are.
+    /// The positions of up to `count` rows just before a point: the first position, and the number of rows.
     pub fn positions_before(&self, point: &Point, count: u64) -> Result<(u64, u64)> {
         let end = self.before_point(point, Equals::Behind)?;
         Ok((end.saturating_sub(count), end.min(count)))
     }
 
-    /// The rank that a newcomer at this point would get. A member's own point gives its own rank.
+    /// The rank that a new member at this point would get. The point of a member gives the rank of this member.
     pub fn rank_at_point(&self, point: &Point, kind: Kind) -> Result<u64> {
         self.time_of(point)?;
         if kind != Kind::Ordinal {
@@ -50,12 +50,12 @@ impl<S: Store> Board<S> {
         Ok(1 + self.before_point(point, equals)?)
     }
 
-    /// Whether the latest of members with equal scores is the best of them.
+    /// Whether a new member would be better than the members with equal scores.
     fn newcomer_leads_equals(&self) -> bool {
         matches!(self.schema.rules.ties, Ties::ByTime(TieRule::Last, _))
     }
 
-    /// Whether the point is that of one name alone.
+    /// Whether the point stands for a single name.
     fn is_named(&self, point: &Point) -> bool {
         point.member.is_some() && (point.at.is_some() || !self.schema.layout.has_time())
     }
@@ -69,13 +69,13 @@ impl<S: Store> Board<S> {
         Ok(Some(self.schema.layout.time_at(self.schema.check_at(at)?)))
     }
 
-    /// How many members stand before a point.
+    /// How many members are before a point.
     fn before_point(&self, point: &Point, equals: Equals) -> Result<u64> {
-        // Positions are counted, so no foreign element may be among the members.
+        // Fails on a damaged board: a foreign element among the members would change the positions.
         self.members()?;
         let time = self.time_of(point)?;
         let layout = &self.schema.layout;
-        // The edge is above the point's equals in the sorted set, or below them.
+        // In the sorted set, the edge is either above or below the members that are equal to the point.
         let above = (self.order == Order::Descending) == (equals == Equals::Behind);
         let place = match time {
             Some(time) => layout.encode(&point.values, time),
@@ -86,7 +86,7 @@ impl<S: Store> Board<S> {
             return self.beyond(self.index_of(&edge, None)?);
         };
         let element = self.element(&place.spill, &self.store.name(name));
-        // Mostly the member is still there, which saves the search for where it was.
+        // Usually the member is still there, and its index can be looked up without a search.
         let index = match self.store.score(&element) {
             Some(score) if score == place.score => self.store.index(&element)?.map(|index| index + u64::from(above)),
             _ => None,

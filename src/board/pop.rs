@@ -1,18 +1,18 @@
-//! Members that leave from one end of the board, with the rows that they had.
+//! Removes members from one end of the board, for `RANK.POP`.
 
 use super::store::Store;
 use super::{Board, Row};
 use crate::error::Result;
 
 impl<S: Store> Board<S> {
-    /// The positions of the best `count` members, or of the worst: the first, and how many there are.
+    /// The positions of the best or the worst `count` members: the first position, and the number of members.
     pub fn positions_at_end(&self, count: u64, worst: bool) -> Result<(u64, u64)> {
         let members = self.members()?;
         let count = count.min(members);
         Ok((if worst { members - count } else { 0 }, count))
     }
 
-    /// Removes the members of rows that were just read, all or none.
+    /// Removes the members of rows that were just read. Either all are removed or none.
     pub fn remove_rows(&mut self, rows: &[Row<S::Name>]) -> Result<()> {
         if self.schema.layout.spills() {
             self.check_size()?;

@@ -1,8 +1,8 @@
-//! All members of a board, a step at a time, while it changes.
+//! Returns all members of a board in steps, while the board may change.
 //!
-//! A spilled board is scanned in the order of its index, which is by name: an update moves a member's element, never its
-//! place in the index. Other boards are scanned by the server's own cursor, which gives the same promise. Either way, a
-//! member that stays on the board throughout is returned, maybe more than once.
+//! A spilled board is scanned in the order of its index, which is sorted by name. An update moves the element of a
+//! member, but not its index entry. Other boards are scanned with the server's own cursor, which gives the same
+//! guarantee: a member that is on the board during the whole scan is returned at least once.
 
 use base64::prelude::{Engine, BASE64_URL_SAFE_NO_PAD};
 
@@ -11,17 +11,17 @@ use super::store::Store;
 use super::{Board, Row};
 use crate::error::{Damage, Error, Result, Shown};
 
-/// Elements fetched at a time with the server's cursor. They take little time compared with a step.
+/// How many elements are fetched at a time with the server's cursor: few enough to take little time.
 const STRIDE: u64 = 32;
-/// So many looks in vain end a step: a table that lost most of its elements may have few left.
+/// A step ends after this many fetches without an element. A hash table that has shrunk can have many empty buckets.
 const MOST_IN_VAIN: u64 = 100;
-/// What the text of a cursor by name begins with; the server's cursors are numbers.
+/// The first character of a cursor that is a name. The server's cursors are numbers.
 const NAME_TAG: u8 = b'n';
 
 /// Where a scan continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
-    /// At the beginning, or the scan is over.
+    /// At the beginning. As a result: the scan is over.
     End,
     /// At the server's own cursor.
     Server(u64),
@@ -30,7 +30,7 @@ pub enum Cursor {
 }
 
 impl Cursor {
-    /// `None` for what no scan returned.
+    /// Parses a cursor. `None` if no scan can have returned it.
     pub fn parse(text: &[u8]) -> Option<Cursor> {
         match text {
             b"0" => Some(Cursor::End),
@@ -60,9 +60,10 @@ pub struct Step {
 }
 
 impl<S: Store> Board<S> {
-    /// One step of a scan: gives rows, whose ranks mean nothing, to `visit`, until that says false. Returns where to go on.
+    /// One step of a scan. Passes rows to `visit` until it returns false. The ranks of these rows have no meaning.
+    /// Returns the next cursor.
     pub fn scan(&self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row<S::Name>) -> bool) -> Result<Cursor> {
-        // A member that is missing from the index would be left out silently.
+        // Fails on a damaged board: a member without an index entry would be left out silently.
         if self.members()? == 0 {
             return Ok(Cursor::End);
         }
@@ -106,7 +107,7 @@ impl<S: Store> Board<S> {
                 return false;
             }
             match self.entry_row(&element) {
-                // Two entries for one name are damage, and a name is a cursor.
+                // Two entries for one name are damage. The next step could not continue between them.
                 Ok(row) if last.as_deref() == Some(row.member()) => {
                     result = Err(Error::Damaged(Damage::Index(Shown::new(row.member()))));
                     false
@@ -126,7 +127,7 @@ impl<S: Store> Board<S> {
         result
     }
 
-    /// The row of the member that an index entry leads to.
+    /// The row of the member that an index entry points to.
     fn entry_row(&self, entry: &S::Name) -> Result<Row<S::Name>> {
         let Some((name, spill)) = split_entry(entry.as_ref()).filter(|_| self.is_entry(entry.as_ref())) else {
             return Err(Error::Damaged(Damage::Stray));
@@ -138,8 +139,8 @@ impl<S: Store> Board<S> {
         Ok(self.row_of(element, decoded, 0))
     }
 
-    /// By the server's cursor. A small sorted set comes as a whole: where that is too much for one step, it is taken in
-    /// the order of names, from `behind` one on.
+    /// Scans with the server's cursor. The server returns a small sorted set as a whole. If that is too much for one
+    /// step, the members are returned in the order of their names, starting after `behind`.
     fn scan_server(
         &self,
         from: u64,
@@ -157,7 +158,7 @@ impl<S: Store> Board<S> {
                 return self.scan_whole(elements, behind, step.most, visit);
             }
             if rows + found > step.most {
-                // Fewer at a time, as long as that helps; what is over is left for the next step.
+                // Fetch fewer elements at a time if possible. Otherwise leave these for the next step.
                 if wanted > 1 {
                     stride = 1;
                     continue;
@@ -181,7 +182,7 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// All members by name: some of those behind one.
+    /// One step through all members in the order of their names, starting after `behind`.
     fn scan_whole(
         &self,
         mut elements: Vec<S::Name>,

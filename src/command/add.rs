@@ -26,7 +26,7 @@ command! { ADD = add;
 
 command! { MULTISET = multiset;
     Doc::write("rank.multiset", SYNTAX,
-    "Like RANK.ADD. Creates a board with as many INT fields as there are scores.", COST).fast()
+    "Sets scores like RANK.ADD. A new board gets one INT field for each score.", COST).fast()
 }
 
 /// The board that `WITHRANK` answers about: a period, or the board itself.

@@ -25,11 +25,11 @@ command! { PUTDATA = putdata;
 }
 
 command! { GETDATA = getdata;
-    Doc::read("rank.getdata", "key member [attr ...]", "Returns attributes of a member, or all of them.", COST)
+    Doc::read("rank.getdata", "key member [attr ...]", "Returns all attributes of a member, or those that are named.", COST)
 }
 
 command! { DELDATA = deldata;
-    Doc::remove("rank.deldata", "key member [attr ...]", "Removes attributes of a member, or all of them.", COST)
+    Doc::remove("rank.deldata", "key member [attr ...]", "Removes all attributes of a member, or those that are named.", COST)
     .keys(READS_BOARD)
 }
 

@@ -20,30 +20,30 @@ command! { ADD = add_items;
 
 command! { CLAIM = claim;
     Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] [BLOCK timeout] [NOW ms]",
-    "Claims what is due, for the time of a lease, or waits for it.", "O(M*log(N)) with M items claimed.")
+    "Claims items that are due, or waits for them. A claim lasts for a lease.", "O(M*log(N)) with M items claimed.")
     .fast().blocking().since(SINCE)
 }
 
 command! { POP = pop;
     Doc::remove("due.pop", "key [COUNT count:n] [BLOCK timeout] [NOW ms]",
-    "Removes and returns what is due, or waits for it.", "O(M*log(N)) with M items removed.")
+    "Removes and returns items that are due, or waits for them.", "O(M*log(N)) with M items removed.")
     .fast().blocking().since(SINCE).keys(&[KeySpec::at(1, KeyUse::Pop)])
 }
 
 command! { ACK = ack;
     Doc::remove("due.ack", "key claim:{token item} ...",
-    "Removes claimed items that are done. Returns how many were still held.", "O(log(N)) for each item.")
+    "Removes claimed items that are done. Returns how many were removed.", "O(log(N)) for each item.")
     .fast().since(SINCE)
 }
 
 command! { MOVE = move_item;
     Doc::write("due.move", "key time:{AT ms|IN duration} token item",
-    "Sets the end of a claimed item's lease: to try it again later, or to hold it longer.", "O(log(N)).")
+    "Changes the end of a claimed item's lease, to hold the item longer or to retry it later.", "O(log(N)).")
     .fast().since(SINCE)
 }
 
 command! { INFO = info;
-    Doc::read("due.info", "key [NOW ms]", "Counts the items of a schedule, and says when the next one is due.",
+    Doc::read("due.info", "key [NOW ms]", "Returns the number of items in a schedule, and when the next one is due.",
     "O(log(N)+C) with C items claimed.").since(SINCE)
 }
 

@@ -15,7 +15,7 @@ command! { ACQUIRE = acquire;
 }
 
 command! { RENEW = renew;
-    Doc::write("rate.renew", "key token lease [NOW now:ms]", "Holds a lease for longer.", "O(log(N)) for N leases.")
+    Doc::write("rate.renew", "key token lease [NOW now:ms]", "Sets a new end for a lease that is held.", "O(log(N)) for N leases.")
     .fast().since("0.2.0")
 }
 
@@ -25,7 +25,7 @@ command! { RELEASE = release;
 }
 
 command! { HELD = held;
-    Doc::read("rate.held", "key [NOW now:ms]", "Says how many leases are held, and when the next one ends.",
+    Doc::read("rate.held", "key [NOW now:ms]", "Returns how many leases are held, and when the next one ends.",
     "O(log(N)) for N leases.").fast().since("0.2.0")
 }
 

@@ -37,12 +37,12 @@ command! { BYSCORE = byscore;
 
 command! { AFTER = after;
     Doc::read("rank.after", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
-    "Returns the n rows that follow a place: the next page of a list that changes.", ROWS_COST).since("0.2.0")
+    "Returns the n rows after a score, time and name: the next page of a list that changes.", ROWS_COST).since("0.2.0")
 }
 
 command! { BEFORE = before;
     Doc::read("rank.before", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
-    "Returns the n rows just before a place: the previous page of a list that changes.", ROWS_COST).since("0.2.0")
+    "Returns the n rows before a score, time and name: the previous page of a list that changes.", ROWS_COST).since("0.2.0")
 }
 
 /// The rows at some positions; an error if they are more than a reply may hold.

@@ -1,4 +1,5 @@
-//! The boards of periods: fed by writes, read through the board they belong to, and listed by `RANK.PERIODS`.
+//! The boards of periods: writes to the main board also go to them, reads with `PERIOD` open them, and `RANK.PERIODS`
+//! lists them.
 
 use super::add::count_written;
 use super::args::{count, key, once, value_of};
@@ -21,7 +22,7 @@ command! { PERIODS = periods;
     "Lists the periods of a board that are kept, newest first.", "O(P) for P periods that are kept.").since("0.2.0")
 }
 
-/// In a cluster every key of a period is in the slot of its board.
+/// Checks that all keys of periods are in the slot of the board, if the server is in cluster mode.
 pub fn check_prefixes(call: &Call, board: &Text, periods: &Periods) -> Result<()> {
     if !call.ctx.is_cluster() {
         return Ok(());
@@ -33,7 +34,7 @@ pub fn check_prefixes(call: &Call, board: &Text, periods: &Periods) -> Result<()
     }
 }
 
-/// Opens boards of periods, for a caller who is looked up once.
+/// Opens the boards of periods. The caller's user is looked up once for all of them.
 struct Opener<'c> {
     call: &'c Call<'c>,
     caller: Caller,
@@ -45,7 +46,7 @@ impl<'c> Opener<'c> {
         Opener { call, caller: call.ctx.caller(), access }
     }
 
-    /// A board that may not be there yet. What is there must be like the board it belongs to.
+    /// Opens the board for a span. It may not exist. If it does, its fields and ties must be those of the main board.
     fn open(&self, parent: &ServerBoard<'c>, period: &Period, span: Span) -> Result<ServerBoard<'c>> {
         let key = period.key(span);
         let (rules, own_key) = (&parent.schema().rules, parent.store.name());
@@ -62,7 +63,7 @@ impl<'c> Opener<'c> {
     }
 }
 
-/// Says in which period it is that something is wrong.
+/// Adds the key of the period to an error.
 #[cold]
 pub fn in_period(key: &[u8], error: Error) -> Error {
     match error {
@@ -71,35 +72,35 @@ pub fn in_period(key: &[u8], error: Error) -> Error {
     }
 }
 
-/// The board of a period that a write feeds.
+/// The board of a period that a write goes to.
 pub struct Fed<'c> {
     pub unit: PeriodUnit,
     pub board: ServerBoard<'c>,
-    /// What was done.
+    /// The result of the write.
     pub written: Written,
     write: Write,
-    /// What is to be done.
+    /// The checked write, before it is committed.
     plan: Plan<Text<'c>>,
-    /// The rules of a board that this write makes, and when it expires.
+    /// If this write creates the board: its rules, and when it expires.
     made: Option<(Rules, i64)>,
 }
 
-/// What a write to the board is in the boards of its periods.
+/// A write to a board, as it is applied to the boards of its periods.
 pub struct Feed {
-    /// The write to the board itself.
+    /// The write to the main board.
     pub write: Write,
-    /// Whether a score may become worse, if the client said so; each board has its own rule.
+    /// The update rule, if the client gave one. Otherwise each board has its own.
     pub update: Option<Update>,
-    /// The client's bound, for boards that have none.
+    /// The bound that the client gave, for boards without one.
     pub keep: Option<u64>,
-    /// The client's time.
+    /// The time that the client gave.
     pub at: Option<i64>,
-    /// The period whose ranks are wanted.
+    /// The period whose ranks the client asked for.
     pub ranks: Option<PeriodUnit>,
 }
 
 impl Feed {
-    /// Opens the current board of each period and finds out all that can be wrong there. Nothing is written.
+    /// Opens the current board of each period and checks everything that can fail there. Nothing is written.
     #[cold]
     pub fn prepare<'c>(
         &self,
@@ -109,7 +110,7 @@ impl Feed {
     ) -> Result<Vec<Fed<'c>>> {
         let schema = parent.schema();
         let now = match self.at {
-            // The clock is read once a command, and ties may have done so.
+            // Use the same time as the ties, if they have already read the clock.
             None if schema.layout.has_time() => self.write.now,
             _ => call.ctx.now(),
         };
@@ -139,7 +140,7 @@ impl Feed {
         if !board.store.exists() {
             let rules = parent.schema().rules.for_others();
             board.assume(Schema::new(rules.clone()));
-            // A write of nobody new makes no board.
+            // `XX` adds no members, so it does not create a board.
             made = (self.write.only != Only::Existing).then_some((rules, expires));
         }
         let rules = &board.schema().rules;
@@ -169,7 +170,7 @@ impl<'c> Fed<'c> {
     }
 }
 
-/// The boards of all periods that are kept, as far as they are there.
+/// Opens the boards of all periods that are kept and exist.
 #[cold]
 pub fn open_kept<'c>(call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<Vec<ServerBoard<'c>>> {
     let (now, opener) = (call.ctx.now(), Opener::new(call, Access::Write));
@@ -192,16 +193,16 @@ pub struct Choice {
 }
 
 enum Which {
-    /// 0 for the current one, -1 for the one before.
+    /// 0 for the current period, -1 for the one before it.
     Index(i64),
     Id(Vec<u8>),
 }
 
 impl Choice {
-    /// What follows `PERIOD`.
+    /// Parses the arguments after `PERIOD`.
     pub fn parse(args: &mut Args) -> Result<Choice> {
         let unit = parse_unit(value_of(args, "PERIOD")?.bytes(), "PERIOD")?;
-        // Indexes and ids begin with a digit or a sign, options do not.
+        // Indexes and ids begin with a digit or a sign. Options do not.
         let is_value = |first: &u8| first.is_ascii_digit() || matches!(first, b'+' | b'-');
         let which = match args.peek().map(|arg| arg.bytes()).filter(|bytes| bytes.first().is_some_and(is_value)) {
             None => Which::Index(0),
@@ -216,7 +217,7 @@ impl Choice {
         Ok(Choice { unit, which })
     }
 
-    /// Puts the chosen board in place of the one it belongs to. Of a missing board all periods are empty.
+    /// Replaces the main board by the chosen one. If the main board does not exist, all its periods are empty.
     #[cold]
     pub fn turn_to<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<()> {
         if board.store.exists() {
@@ -225,7 +226,7 @@ impl Choice {
         Ok(())
     }
 
-    /// Opens the chosen board; one that nobody wrote to is empty.
+    /// Opens the chosen board. It is empty if it does not exist.
     fn open<'c>(&self, call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<ServerBoard<'c>> {
         let period = parent.schema().rules.periods.of(self.unit)?;
         let span = match &self.which {
@@ -241,7 +242,7 @@ impl Choice {
         };
         let mut board = match span {
             Some(span) => Opener::new(call, Access::Read).open(parent, period, span)?,
-            // Before the first one of EVERY there is none.
+            // `EVERY` has no period before its start.
             None => Board::open(ZSet::absent(call, parent.store.name().clone()))?,
         };
         if !board.store.exists() {
@@ -252,7 +253,7 @@ impl Choice {
     }
 }
 
-/// A line of `RANK.PERIODS`.
+/// A row of `RANK.PERIODS`.
 struct Listed {
     unit: PeriodUnit,
     id: String,
@@ -320,7 +321,7 @@ fn list<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, unit: Option<PeriodUnit
             });
         }
     }
-    // Those of one start stay in the order of their units, shortest first.
+    // The sort is stable: periods with the same start stay in the order of their units, shortest first.
     listed.sort_by_key(|line| std::cmp::Reverse(line.span.start));
     Ok(listed)
 }

@@ -20,13 +20,13 @@ command! { REM = rem;
 }
 
 command! { TRIM = trim;
-    Doc::remove("rank.trim", "key n [RETURN]", "Keeps the best n members. Returns how many left, or their names.",
+    Doc::remove("rank.trim", "key n [RETURN]", "Keeps the best n members. Returns how many were removed, or their names.",
     "O(log(N)+M) with M members removed; O(M*log(N)) on spilled boards.").keys(&[KeySpec::at(1, KeyUse::Pop)])
 }
 
 command! { POP = pop;
     Doc::remove("rank.pop", concat!("key [n] [WORST] ", row_options!(board)),
-    "Removes the best n members, or the worst, and returns their rows.",
+    "Removes the best or the worst n members, and returns their rows.",
     "O(M*log(N)) with M members removed; with DENSE O(D*log(N)) more for D better scores.")
     .keys(&[KeySpec::at(1, KeyUse::Pop)]).since("0.2.0")
 }

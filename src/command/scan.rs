@@ -20,7 +20,7 @@ const STRIDE: u64 = 8;
 
 command! { SCAN = scan;
     Doc::read("rank.scan", "key cursor [COUNT count] [WITHTIME] [WITHDATA] [JSON]",
-    "Returns all members and their scores, a step at a time.",
+    "Returns all members and their scores in steps.",
     "O(M) for a step of M members; O(M*log(N)) on spilled boards.").since("0.2.0")
 }
 

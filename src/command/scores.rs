@@ -16,7 +16,7 @@ command! { COUNT = count;
 
 command! { FORSCORE = forscore;
     Doc::read("rank.forscore", concat!("key score ... kind:[COMPETITION|DENSE|ORDINAL] [AT time:ms] [MEMBER name]", period_option!()),
-    "Returns the rank that a newcomer with these scores would get.", RANK_COST).fast()
+    "Returns the rank that a new member with these scores would get.", RANK_COST).fast()
 }
 
 command! { SCOREAT = scoreat;

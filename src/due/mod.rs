@@ -1,6 +1,7 @@
 //! Schedules: items that become due at a time, are claimed for a while, and are acknowledged or become due again.
 //!
-//! All of it is in the scores of one sorted set. Pure: scores and times in, moves out.
+//! The scores of one sorted set hold the whole state. This module is pure: it takes scores and times, and returns
+//! moves.
 
 mod schedule;
 mod score;

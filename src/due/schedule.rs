@@ -1,11 +1,11 @@
-//! What the commands do to a schedule.
+//! The operations that the `DUE.*` commands perform on a schedule.
 
 use super::score::{due_by, lapsed_by, Hold, Scores, State, CLAIMED, WAITING};
 use crate::error::Result;
 
-/// A sorted set, as far as a schedule needs it.
+/// The operations on a sorted set that a schedule needs.
 pub trait Items {
-    /// A name of an item.
+    /// The name of an item.
     type Item: Clone;
 
     /// How many elements there are.
@@ -20,50 +20,50 @@ pub trait Items {
     /// Visits the items with scores in a range, lowest first, until `visit` says false.
     fn walk(&self, scores: Scores, visit: &mut dyn FnMut(Self::Item, f64) -> bool);
 
-    /// Gives an item a score. Whether that changed anything.
+    /// Sets the score of an item. Returns whether it changed anything.
     fn put(&mut self, item: &Self::Item, score: f64) -> bool;
 
-    /// Removes an item, which is there.
+    /// Removes an item that exists.
     fn remove(&mut self, item: &Self::Item);
 }
 
-/// Which items `DUE.ADD` takes.
+/// Which items `DUE.ADD` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Only {
-    /// All of them.
+    /// All items.
     Any,
-    /// Those that are not there.
+    /// Only items that do not exist: `NX`.
     New,
-    /// Those that are.
+    /// Only items that exist: `XX`.
     Existing,
 }
 
 /// An item that is due.
 struct Ready<T> {
     item: T,
-    /// Since when.
+    /// When it became due.
     due: i64,
-    /// The claim that has lapsed.
+    /// The earlier claim, whose lease has ended.
     before: Option<Hold>,
 }
 
-/// An item that was taken.
+/// An item that was claimed or popped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<T> {
     /// Its name.
     pub item: T,
-    /// Since when it was due.
+    /// When it became due.
     pub due: i64,
-    /// The claim; `None` if it was removed.
+    /// The claim; `None` if the item was popped.
     pub hold: Option<Hold>,
 }
 
-/// Adds an item, or moves one that nobody holds. Whether it is new.
+/// Adds an item, or moves one that nobody holds. Returns whether the item is new.
 pub fn add<S: Items>(items: &mut S, item: &S::Item, at: i64, now: i64, only: Only) -> bool {
     let before = items.score(item).map(State::of);
     let wanted = match before {
         None => only != Only::Existing,
-        // Whoever holds it goes on, and its token stays good. A lease that has ended holds nothing.
+        // The holder keeps the item, and its token stays valid. Once the lease has ended, the item is moved.
         Some(State::Claimed(hold)) if hold.until > now => false,
         Some(_) => only != Only::New,
     };
@@ -72,7 +72,7 @@ pub fn add<S: Items>(items: &mut S, item: &S::Item, at: i64, now: i64, only: Onl
 
 /// The first items that are due, earliest first.
 fn ready<S: Items>(items: &S, now: i64, count: usize) -> Vec<Ready<S::Item>> {
-    // Each range is in the order of the times that it holds, so the first of both are among the first of each.
+    // Both ranges are sorted by due time. So the first `count` of both are among the first `count` of each.
     let mut found = first_due(items, lapsed_by(now), count);
     found.extend(first_due(items, due_by(now), count));
     found.sort_by_key(|ready| ready.due);
@@ -90,17 +90,17 @@ fn first_due<S: Items>(items: &S, scores: Scores, count: usize) -> Vec<Ready<S::
     found
 }
 
-/// What a claimer asks for.
+/// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// The most items.
+    /// At most this many items.
     pub count: usize,
-    /// How long the claim lasts; `None` to have the items removed.
+    /// How long the claim lasts; `None` to pop the items.
     pub lease_ms: Option<i64>,
 }
 
 impl Demand {
-    /// Takes what is due, earliest first.
+    /// Claims or pops items that are due, earliest first.
     pub fn take<S: Items>(self, items: &mut S, now: i64) -> Vec<Row<S::Item>> {
         let ready = ready(items, now, self.count);
         match self.lease_ms {
@@ -126,7 +126,7 @@ fn pop<S: Items>(items: &mut S, ready: Vec<Ready<S::Item>>) -> Vec<Row<S::Item>>
     ready.into_iter().map(|Ready { item, due, .. }| Row { item, due, hold: None }).collect()
 }
 
-/// Removes an item that is done. Whether the token was its own.
+/// Removes an item that is done. Returns false if the token is not the item's current one.
 pub fn acknowledge<S: Items>(items: &mut S, token: i64, item: &S::Item) -> bool {
     let held = held(items, token, item).is_some();
     if held {
@@ -135,7 +135,7 @@ pub fn acknowledge<S: Items>(items: &mut S, token: i64, item: &S::Item) -> bool 
     held
 }
 
-/// Lets a lease end at another time. The new token, or `None` if the token was not the item's.
+/// Changes the end of a lease. Returns the new token, or `None` if the token is not the item's current one.
 pub fn prolong<S: Items>(items: &mut S, token: i64, item: &S::Item, until: i64) -> Option<i64> {
     let hold = Hold { until, ..held(items, token, item)? };
     items.put(item, hold.score());
@@ -146,26 +146,26 @@ fn held<S: Items>(items: &S, token: i64, item: &S::Item) -> Option<Hold> {
     State::of(items.score(item)?).hold().filter(|hold| hold.token() == token)
 }
 
-/// When the first item is due, or was.
+/// When the first item is due. The time can be in the past.
 pub fn next_due<S: Items>(items: &S) -> Option<i64> {
     let first = |scores| first_due(items, scores, 1).first().map(|ready| ready.due);
     first(WAITING).into_iter().chain(first(CLAIMED)).min()
 }
 
-/// What `DUE.INFO` tells.
+/// What `DUE.INFO` returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// All of them.
+    /// All items.
     pub items: u64,
-    /// Those that could be claimed now.
+    /// Items that can be claimed now.
     pub due: u64,
-    /// Those that somebody holds.
+    /// Items that are claimed, and whose lease has not ended.
     pub claimed: u64,
-    /// Those that are never due.
+    /// Items that are never due.
     pub invalid: u64,
 }
 
-/// Counts the items. Of negative scores each is looked at: only its fraction tells whether it is a claim.
+/// Counts the items. Every negative score has to be decoded, because only its fraction shows whether it is a claim.
 pub fn tally<S: Items>(items: &S, now: i64) -> Result<Tally> {
     let (_, due_end) = due_by(now);
     let below = items.count_below(WAITING.0)?;

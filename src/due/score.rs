@@ -1,42 +1,43 @@
-//! What a score says of its item.
+//! How a score encodes the state of an item.
 
 use crate::duration::MILLIS_OF_DAY;
 
-/// No time is as late as this: 2^44 ms, in the year 2527. What lies below it fits a double beside nine bits of fraction.
+/// All times are before this one: 2^44 ms, in the year 2527. A time below it fits into a double with nine bits of
+/// fraction.
 const END_OF_TIME: i64 = 1 << 44;
-/// A token has room for so many attempts, and so has the fraction of a score.
+/// Attempts are below this number, both in a token and in the fraction of a score.
 const ATTEMPTS: i64 = 512;
 
 /// The latest time an item can have, in Unix milliseconds.
 pub const MAX_TIME_MS: i64 = END_OF_TIME - 1;
 /// The longest lease, wait or delay: a hundred years.
 pub const MAX_DURATION_MS: u64 = 36_500 * MILLIS_OF_DAY;
-/// The latest time that it can be: a lease that begins then still ends before the end of time.
+/// The latest value of the clock: the longest lease that begins then still ends before `END_OF_TIME`.
 pub const MAX_NOW_MS: i64 = MAX_TIME_MS - MAX_DURATION_MS as i64;
 
-/// What an item does.
+/// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum State {
-    /// Nobody has it; it is due at this time.
+    /// Nobody holds it. It is due at this time.
     Waiting(i64),
-    /// Somebody claimed it.
+    /// A client has claimed it. The lease may have ended.
     Claimed(Hold),
     /// The score is neither a time nor a claim: the item is never due.
     Invalid,
 }
 
-/// A claim of an item: until when, and how often the item has been claimed.
+/// A claim: when it ends, and how often the item has been claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// The end of the lease; from then on the item is due again.
+    /// The end of the lease. From then on the item is due again.
     pub until: i64,
-    /// From 1; it stays at the most that fits.
+    /// Counted from 1 up to 511, where it stays.
     pub attempt: i64,
 }
 
 impl Hold {
-    /// The next claim of an item, which had this one before. Its lease ends later than the one before it, so that the
-    /// token is another one.
+    /// The claim that follows an earlier one. Its lease always ends later than the earlier one, so that its token is
+    /// different.
     pub fn after(before: Option<Hold>, until: i64) -> Hold {
         match before {
             None => Hold { until, attempt: 1 },
@@ -47,28 +48,28 @@ impl Hold {
         }
     }
 
-    /// What the claimer acknowledges the item with.
+    /// The token that acknowledges the item.
     pub fn token(self) -> i64 {
         self.until.saturating_mul(ATTEMPTS).saturating_add(self.attempt)
     }
 
-    /// The score of the item; negative, so that claimed items are not among those that wait.
+    /// The score of the item. It is negative, which keeps claimed items apart from waiting ones.
     pub fn score(self) -> f64 {
         lowest_claim(self.until) + self.attempt as f64 / ATTEMPTS as f64
     }
 }
 
-/// The claims that end at `until` or later have scores from here on.
+/// The lowest score of a claim that ends at `until` or later.
 fn lowest_claim(until: i64) -> f64 {
     until.saturating_sub(END_OF_TIME) as f64
 }
 
-/// A range of scores, without its end.
+/// A range of scores that excludes its end.
 pub(super) type Scores = (f64, f64);
 
 /// The scores of all waiting items.
 pub(super) const WAITING: Scores = (0.0, END_OF_TIME as f64);
-/// The scores of all claims, and of other negative numbers.
+/// The scores of all claims. Other negative numbers in this range are invalid.
 pub(super) const CLAIMED: Scores = (-END_OF_TIME as f64, 0.0);
 
 /// The scores of waiting items that are due.
@@ -82,7 +83,7 @@ pub(super) fn lapsed_by(now: i64) -> Scores {
 }
 
 impl State {
-    /// What a score says. A fraction of a millisecond of a waiting item is ignored.
+    /// Decodes a score. The fraction of a waiting item's time is ignored.
     pub fn of(score: f64) -> State {
         if !(CLAIMED.0..WAITING.1).contains(&score) {
             return State::Invalid;
@@ -93,7 +94,7 @@ impl State {
         }
         let attempt = ((score - whole) * ATTEMPTS as f64) as i64;
         let hold = Hold { until: (whole as i64).saturating_add(END_OF_TIME), attempt };
-        // A claim is what a claim would be written as, and nothing near it.
+        // A number close to a claim's score is not a claim.
         let is_claim = (1..ATTEMPTS).contains(&attempt) && hold.score() == score;
         if is_claim {
             State::Claimed(hold)
@@ -111,7 +112,7 @@ impl State {
         }
     }
 
-    /// The claim, live or lapsed.
+    /// The claim, even if its lease has ended.
     pub fn hold(self) -> Option<Hold> {
         match self {
             State::Claimed(hold) => Some(hold),

@@ -1,11 +1,12 @@
 //! Clients that wait for an item to be due.
 //!
-//! A client waits until we release it; the server knows no time-out. An awaited key is looked at when its first item is
-//! due, when a client has waited long enough, and at least every 100 ms, because a core command may have changed the key.
-//! One timer does this for all keys: the server finds room for a timer in steps, and thousands that end at one moment
-//! would cost it millions. What is taken from a key for clients is propagated by itself, as that of a command would be.
+//! A client waits until the module releases it, because the server is given no timeout. A key that clients wait for is
+//! checked when its first item is due, when the wait of a client times out, and at least every 100 ms, because a core
+//! command may have changed the key. One timer does this for all keys: timers that fire at the same moment collide in
+//! the server, and adding thousands of them would take millions of steps. What the timer writes is propagated on its
+//! own, like the write of a command.
 //!
-//! The table is locked for moments only, never while what was changed is made known: a listener may call us.
+//! The table is locked only briefly, and never while changes are announced, because a listener may call the module.
 
 mod clock;
 mod table;
@@ -28,7 +29,7 @@ use table::{Table, Waiter};
 /// Writes the rows of a reply.
 pub type Show = fn(&Reply, &[Row<Text>]);
 
-/// How often an awaited key is looked at, at least. All are looked at together.
+/// Every key that clients wait for is checked at least this often. All keys are checked at the same moments.
 const LOOK_EVERY_MS: u64 = 100;
 
 static TABLE: Mutex<Table> = Mutex::new(Table::new());
@@ -54,18 +55,18 @@ pub struct Wait {
     pub show: Show,
 }
 
-/// What a client that waited is told.
+/// The reply for a client that waited.
 struct Answer {
     rows: Result<Vec<Row<Text<'static>>>>,
     show: Show,
 }
 
-/// Lets the calling client wait for a key. `next` is when its first item is due.
+/// Makes the calling client wait for a key. `next` is when the first item of the key is due.
 pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) {
     let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else {
         return (wait.show)(&call.reply(), &[]);
     };
-    // Not before its time: the millisecond that has begun does not count.
+    // One more, because the current millisecond has already begun: the client must not time out early.
     let deadline = wait.timeout_ms.map(|ms| ticks().saturating_add(ms).saturating_add(1));
     let client = call.ctx.client_id();
     let waiter = Waiter { blocked, client, demand: wait.demand, ahead: wait.ahead, deadline, show: wait.show };
@@ -74,7 +75,7 @@ pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) {
     arm(&mut table, call.ctx, number, next);
 }
 
-/// Gives those who wait for a key what is due, before somebody else takes it.
+/// Serves the clients that wait for a key, before the calling client takes what is due.
 pub fn serve_first<'c>(call: &'c Call<'c>, key: &Text) {
     let number = table().number_of(call.ctx.database(), key.bytes());
     if let Some(number) = number.filter(|_| call.ctx.may_block()) {
@@ -82,7 +83,7 @@ pub fn serve_first<'c>(call: &'c Call<'c>, key: &Text) {
     }
 }
 
-/// Tells those who wait for a key that it has an item that is due at this time.
+/// Says that a key has an item that is due at this time, so that waiting clients get it.
 pub fn tell(call: &Call, key: &Text, due: i64) {
     let mut table = table();
     if let Some(number) = table.number_of(call.ctx.database(), key.bytes()) {
@@ -90,7 +91,7 @@ pub fn tell(call: &Call, key: &Text, due: i64) {
     }
 }
 
-/// Has a queue's key looked at when the item at `next` is due, when a client has waited long enough, or every 100 ms.
+/// Plans the next check of a key: when the item at `next` is due, when a wait times out, or after at most 100 ms.
 fn arm(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
     plan(table, ctx, number, next);
     start_timer(table, ctx);
@@ -118,11 +119,11 @@ fn start_timer(table: &mut Table, ctx: Ctx) {
     }
 }
 
-/// Gives those who wait what is due, first come, first served. When the next item is due; `None` also if it is due now,
-/// and those who wait cannot have it.
+/// Gives those who wait what is due, first come, first served. When the next item is due; `None` also if it is due
+/// now, and those who wait cannot have it.
 fn serve<'m>(moment: &'m Moment<'m>, number: u64) -> Option<i64> {
     let name = table().queue(number)?.name.clone();
-    // A key of another type is waited on, as the core does.
+    // If the key holds another type, clients keep waiting, as with the core's blocking commands.
     let mut next = next_due(&Schedule::open(moment, name.clone(), Access::Look).ok()?);
     let now = moment.ctx.now();
     let mut schedule = None;
@@ -147,14 +148,14 @@ fn serve<'m>(moment: &'m Moment<'m>, number: u64) -> Option<i64> {
     next.filter(|due| *due > reached)
 }
 
-/// The first client for whom something that is due at `due` is due now.
+/// The first client on whose clock an item with the time `due` is due now.
 fn first_ready(ctx: Ctx, number: u64, now: i64, due: i64) -> Option<Waiter> {
     let mut table = table();
     let queue = table.queue(number)?;
     if due > now.saturating_add(queue.furthest_ahead()) {
         return None;
     }
-    // A claim may need memory, and is refused where there is none, as it would be by the server.
+    // A claim may need memory. If memory is short, it is not served, as the server would refuse the command.
     let scarce = ctx.is_out_of_memory();
     let mut ready = queue.waiters().filter(|waiter| due <= clock_of(waiter, now));
     ready.find(|waiter| !scarce || waiter.demand.lease_ms.is_none()).copied()
@@ -164,45 +165,45 @@ fn clock_of(waiter: &Waiter, now: i64) -> i64 {
     now.saturating_add(waiter.ahead).clamp(0, MAX_NOW_MS)
 }
 
-/// The command that a client waits in.
+/// The command that a client is blocked in.
 fn command_of(waiter: &Waiter) -> Text<'static> {
     Text::new(if waiter.demand.lease_ms.is_some() { b"DUE.CLAIM" } else { b"DUE.POP" })
 }
 
-/// Ends a client's wait.
+/// Ends the wait of a client with a reply.
 fn release(ctx: Ctx, waiter: &Waiter, rows: Result<Vec<Row<Text<'static>>>>) {
     if !table().leave(ctx, waiter.blocked) {
         return;
     }
     let answer = Box::new(Answer { rows, show: waiter.show });
-    // SAFETY: it was in the table, where every client is once, and until it is released.
+    // SAFETY: the client was in the table. It is in there only once, and only until it is released.
     unsafe { waiter.blocked.release(Box::into_raw(answer).cast()) };
 }
 
-/// Ends the wait of a client that has its reply, or has gone.
+/// Ends the wait of a client that has already got a reply, or is gone.
 fn forget(ctx: Ctx, blocked: Blocked) {
-    // One that was released before is not in the table any more.
+    // A client that was released before is no longer in the table.
     if table().leave(ctx, blocked) {
-        // SAFETY: it was in the table, where every client is once, and until it is released.
+        // SAFETY: the client was in the table. It is in there only once, and only until it is released.
         unsafe { blocked.release(std::ptr::null_mut()) };
     }
 }
 
-/// Those who have waited long enough are told that nothing was due.
+/// Ends all waits that have timed out, with an empty reply.
 fn end_waits(ctx: Ctx, number: u64) {
     let ticks = ticks();
     let ended = table().queue(number).map(|queue| queue.ended_by(ticks)).unwrap_or_default();
     ended.iter().for_each(|waiter| release(ctx, waiter, Ok(Vec::new())));
 }
 
-/// A key whose slot went to another node cannot be waited for here.
+/// Ends all waits for a key whose slot was moved to another node.
 fn send_away(ctx: Ctx, number: u64) {
     let all: Vec<Waiter> = table().queue(number).map(|queue| queue.waiters().copied().collect()).unwrap_or_default();
     all.iter().for_each(|waiter| release(ctx, waiter, Err(Error::KeyMoved)));
 }
 
-/// Looks at the keys whose time has come, up to the first that was changed: what is changed in one call of a timer is
-/// one transaction, and keys have nothing to do with each other.
+/// Checks the keys whose check is due, and stops after the first one that changed. All changes in one call of a timer
+/// are propagated as one transaction, and changes of different keys should not be in the same transaction.
 fn look_at_keys(ctx: Ctx) {
     table().timer = None;
     let ticks = ticks();
@@ -215,7 +216,8 @@ fn look_at_keys(ctx: Ctx) {
     start_timer(&mut table(), ctx);
 }
 
-/// Serves those who wait for a key, ends waits, and plans the next look. Whether the key was changed.
+/// Serves the clients that wait for a key, ends waits that timed out, and plans the next check. Returns whether the
+/// key was changed.
 fn look(ctx: Ctx, number: u64) -> bool {
     let Some((database, name)) = table().queue(number).map(|queue| (queue.database, queue.name.clone())) else {
         return false;
@@ -236,7 +238,7 @@ fn look(ctx: Ctx, number: u64) -> bool {
     changed
 }
 
-/// Starts the timer anew.
+/// Stops the timer and starts it again.
 fn restart_timer(ctx: Ctx) {
     let mut table = table();
     if let Some((timer, _)) = table.timer.take() {
@@ -245,14 +247,14 @@ fn restart_timer(ctx: Ctx) {
     start_timer(&mut table, ctx);
 }
 
-/// Whether the server lets us watch its clock.
+/// Subscribes to the server's cron, to notice when its clock is set back. Returns whether that worked.
 pub fn start(ctx: Ctx) -> bool {
     on_cron(ctx, Some(on_turn))
 }
 
-/// Callbacks of the server. No panic gets past them: it would end the server.
+/// Runs the body of a callback. A panic must not leave it, because it would abort the server.
 fn guarded(act: impl FnOnce()) -> c_int {
-    // What failed was reported when it panicked.
+    // The panic hook has already logged the panic.
     let _ = catch_unwind(AssertUnwindSafe(act));
     raw::REDISMODULE_OK as c_int
 }
@@ -289,13 +291,13 @@ unsafe extern "C" fn on_reply(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModule
                 stats::DUE.failed(error);
                 reply.error(&error.to_string());
             }
-            // A client that has gone is not replied to.
+            // The client is gone.
             None => {}
         }
     })
 }
 
-/// `CLIENT UNBLOCK`: as if it had waited long enough.
+/// Called for `CLIENT UNBLOCK`, which ends a wait like a timeout.
 unsafe extern "C" fn on_unblock(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModuleString, _: c_int) -> c_int {
     guarded(|| {
         // SAFETY: the context lives during the call.
@@ -305,7 +307,7 @@ unsafe extern "C" fn on_unblock(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModu
     })
 }
 
-/// The client was closed or killed, or the server ended its wait with an error of its own.
+/// Called when the client was closed or killed, or when the server ended its wait with an error.
 unsafe extern "C" fn on_gone(ctx: *mut RedisModuleCtx, blocked: *mut RedisModuleBlockedClient) {
     // SAFETY: the context lives during the call; the client is one of ours.
     guarded(|| unsafe { forget(Ctx::new(ctx), Blocked::of(blocked)) });

@@ -1,4 +1,4 @@
-//! Who waits, on which key, in which order.
+//! Which clients wait, for which key, in which order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::raw::c_int;
@@ -12,46 +12,46 @@ use super::Show;
 #[derive(Clone, Copy)]
 pub struct Waiter {
     pub blocked: Blocked,
-    /// The number by which the server knows it.
+    /// The id that the server gave the client.
     pub client: u64,
     pub demand: Demand,
     /// How far its clock is ahead of the server's, in milliseconds.
     pub ahead: i64,
-    /// When it has waited long enough, on the clock of [`ticks`](super::clock::ticks).
+    /// When its wait times out, on the clock of [`ticks`](super::clock::ticks).
     pub deadline: Option<u64>,
     /// Writes its reply.
     pub show: Show,
 }
 
-/// A key that somebody waits on.
+/// The clients that wait for one key.
 pub struct Queue {
     pub database: c_int,
     pub name: Text<'static>,
-    /// By arrival.
+    /// In the order of arrival.
     waiters: BTreeMap<u64, Waiter>,
-    /// Of each client that has one, and its arrival.
+    /// The deadline and the arrival of each client that has a deadline.
     deadlines: BTreeSet<(u64, u64)>,
-    /// How far each client's clock is ahead, and its arrival.
+    /// How far the clock of each client is ahead, and its arrival.
     ahead: BTreeSet<(i64, u64)>,
-    /// When the key is to be looked at, on the clock of [`ticks`](super::clock::ticks).
+    /// When the key is checked next, on the clock of [`ticks`](super::clock::ticks).
     look: Option<u64>,
 }
 
-/// Everybody who waits.
+/// All waiting clients.
 pub struct Table {
     queues: BTreeMap<u64, Queue>,
     /// The number of a key's queue.
     numbers: BTreeMap<(c_int, Vec<u8>), u64>,
-    /// Where a client is: the number of its queue, and of its arrival.
+    /// The queue and the arrival of each client.
     places: BTreeMap<Blocked, (u64, u64)>,
     last_number: u64,
-    /// When the key of each queue is to be looked at, and the queue's number.
+    /// When the key of each queue is checked next, and the number of the queue.
     looks: BTreeSet<(u64, u64)>,
-    /// The timer for the first of these, and when it fires.
+    /// The timer for the first of these checks, and when it fires.
     pub timer: Option<(Timer, u64)>,
 }
 
-// SAFETY: only the main thread comes here; the lock around the table is for the compiler.
+// SAFETY: only the main thread uses the table. The lock around it only satisfies the compiler.
 unsafe impl Send for Table {}
 
 impl Table {
@@ -87,7 +87,7 @@ impl Table {
         self.queues.get_mut(&number)
     }
 
-    /// The number of the queue that the client stands in now, as the last one.
+    /// Puts a client at the end of the queue of a key. Returns the number of the queue.
     pub fn enter(&mut self, database: c_int, name: &Text, waiter: Waiter) -> u64 {
         self.last_number = self.last_number.wrapping_add(1);
         let arrival = self.last_number;
@@ -97,7 +97,7 @@ impl Table {
         number
     }
 
-    /// Has a queue's key looked at, at this time or earlier.
+    /// Plans a check of a queue's key at this time, unless an earlier one is planned.
     pub fn plan(&mut self, number: u64, at: u64) {
         let Some(queue) = self.queues.get_mut(&number) else { return };
         if queue.look.is_some_and(|planned| planned <= at) {
@@ -109,12 +109,12 @@ impl Table {
         self.looks.insert((at, number));
     }
 
-    /// When the first key is to be looked at.
+    /// When the next check of any key is planned.
     pub fn first_look(&self) -> Option<u64> {
         self.looks.first().map(|(at, _)| *at)
     }
 
-    /// The number of a queue whose key is to be looked at by now. It is not planned any more.
+    /// Returns a queue whose check is due, and removes the check from the plan.
     pub fn take_look(&mut self, ticks: u64) -> Option<u64> {
         let (_, number) = self.looks.first().filter(|(at, _)| *at <= ticks).copied()?;
         self.looks.pop_first();
@@ -124,7 +124,8 @@ impl Table {
         Some(number)
     }
 
-    /// Takes a client out; whether it was in. A queue ends with its last client, and the timer with the last queue.
+    /// Removes a client, and returns whether it was in the table. The last client of a queue removes the queue, and
+    /// the last queue stops the timer.
     pub fn leave(&mut self, ctx: Ctx, blocked: Blocked) -> bool {
         let Some((number, arrival)) = self.places.remove(&blocked) else { return false };
         let Some(queue) = self.queues.get_mut(&number) else { return false };
@@ -169,7 +170,7 @@ impl Queue {
         }
     }
 
-    /// In the order in which they came.
+    /// The clients, in the order of arrival.
     pub fn waiters(&self) -> impl Iterator<Item = &Waiter> {
         self.waiters.values()
     }
@@ -179,13 +180,13 @@ impl Queue {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Those whose deadlines have come.
+    /// The clients whose deadline has passed.
     pub fn ended_by(&self, ticks: u64) -> Vec<Waiter> {
         let ended = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= ticks);
         ended.filter_map(|(_, arrival)| self.waiters.get(arrival).copied()).collect()
     }
 
-    /// The clock that is furthest ahead.
+    /// How far the client's clock that is furthest ahead is ahead of the server's.
     pub fn furthest_ahead(&self) -> i64 {
         self.ahead.last().map_or(0, |(ahead, _)| *ahead)
     }
