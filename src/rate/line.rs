@@ -52,7 +52,7 @@ pub(super) struct Line {
 impl Line {
     /// Anything that a limiter would not have written is [`Error::NotAStringLimiter`].
     pub fn parse(text: &[u8]) -> Result<Line> {
-        Line::parse_checked(text).ok_or_else(|| Error::NotAStringLimiter)
+        Line::parse_checked(text).ok_or(Error::NotAStringLimiter)
     }
 
     fn parse_checked(text: &[u8]) -> Option<Line> {

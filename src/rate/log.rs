@@ -48,7 +48,7 @@ pub struct Entry {
 impl Entry {
     /// Anything that a limiter would not have written is [`Error::NotALog`].
     pub fn decode(score: f64, element: &[u8]) -> Result<Entry> {
-        Entry::decode_checked(score, element).ok_or_else(|| Error::NotALog)
+        Entry::decode_checked(score, element).ok_or(Error::NotALog)
     }
 
     fn decode_checked(score: f64, element: &[u8]) -> Option<Entry> {

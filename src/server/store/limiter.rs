@@ -199,7 +199,7 @@ fn wrong_type(key: &Key) -> Error {
     match key.kind() {
         KeyType::SortedSet if is_leases(key) => Error::HoldsOther(LEASES),
         KeyType::SortedSet if is_log(key) => Error::HoldsOther(LOG),
-        KeyType::String if with_limiters_text(key, rate::recognise_string).flatten().is_ok() => {
+        KeyType::String if with_limiters_text(key, rate::recognise_string).is_ok_and(|known| known.is_ok()) => {
             Error::HoldsOther(NUMBERS)
         }
         _ => Error::WrongType,
