@@ -7,14 +7,15 @@ mod tests;
 
 use std::fmt;
 
-const MINUTE_MS: i64 = 60_000;
+/// A minute, in milliseconds.
+pub const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 const WEEK_DAYS: i64 = 7;
 /// Days from a Monday to 1970-01-01, a Thursday.
 const MONDAY_TO_EPOCH: i64 = 3;
 /// The latest time that the module takes anywhere: later ones are no exact doubles.
-const MAX_MS: i64 = (1 << 53) - 1;
+pub const MAX_MS: i64 = (1 << 53) - 1;
 
 /// A length of time that a calendar knows.
 #[allow(missing_docs)]

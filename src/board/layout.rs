@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::schema::{Order, Rules, TieRule, Ties, TimeUnit};
 use super::store::Direction;
 use super::value::{Tuple, Value};
+use crate::calendar::MAX_MS;
 
 /// 2020-01-01T00:00:00Z in Unix milliseconds: tie times count from here.
 const TIME_ORIGIN_MS: i64 = 1_577_836_800_000;
@@ -25,8 +26,6 @@ const SIGN: u64 = 1 << 63;
 const SLOT_BYTES: usize = 8;
 /// The first byte of every member's element on a spilled board. It sorts after markers and index entries.
 pub(super) const MEMBER_TAG: u8 = 2;
-/// The latest time of a spilled board, in Unix milliseconds.
-const MAX_SPILLED_MS: i64 = (1 << 53) - 1;
 
 /// The bytes in front of a member's name: a tag, then its spilled slots.
 pub type Spill = SmallVec<[u8; 36]>;
@@ -243,9 +242,9 @@ impl Layout {
 
     /// The Unix milliseconds that can be kept exactly; all where ties are shared.
     pub fn times(&self) -> RangeInclusive<i64> {
-        let Some(clock) = self.clock else { return 0..=MAX_SPILLED_MS };
+        let Some(clock) = self.clock else { return 0..=MAX_MS };
         let last = clock.max.saturating_mul(clock.unit_ms()).saturating_add(clock.unit_ms() - 1);
-        clock.origin_ms..=clock.origin_ms.saturating_add(last).min(MAX_SPILLED_MS)
+        clock.origin_ms..=clock.origin_ms.saturating_add(last).min(MAX_MS)
     }
 
     /// The place of members with these values and this time.
@@ -418,7 +417,7 @@ impl Clock {
 
     /// In eight bytes of its own it counts from 1970.
     fn widen(&mut self) {
-        (self.origin_ms, self.max) = (0, MAX_SPILLED_MS / self.unit_ms());
+        (self.origin_ms, self.max) = (0, MAX_MS / self.unit_ms());
     }
 
     fn unit_ms(self) -> i64 {

@@ -6,7 +6,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::schema_text::{decode, is_key_word, Encoded, Words};
-use crate::calendar::{Cycle, Offset, Span, Unit};
+use crate::calendar::{Cycle, Offset, Span, Unit, MAX_MS, MINUTE_MS};
 use crate::duration::{parse_duration, MILLIS_OF_DAY};
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_integer;
@@ -19,7 +19,6 @@ const DEFAULT_PAST: u16 = 1;
 const MAX_MS: i64 = (1 << 53) - 1;
 const MAX_EVERY_MS: u64 = 366 * MILLIS_OF_DAY;
 const SECOND_MS: i64 = 1000;
-const MINUTE_MS: i64 = 60 * SECOND_MS;
 /// The units for the length of an `EVERY` period in the schema text, longest first.
 const LENGTHS: [(i64, char); 3] = [(24 * 60 * MINUTE_MS, 'd'), (60 * MINUTE_MS, 'h'), (MINUTE_MS, 'm')];
 
