@@ -15,8 +15,6 @@ use crate::number::parse_integer;
 const MAX_PAST: i64 = 1000;
 /// How many past periods are kept unless a client says otherwise.
 const DEFAULT_PAST: u16 = 1;
-/// The latest time that any command accepts.
-const MAX_MS: i64 = (1 << 53) - 1;
 const MAX_EVERY_MS: u64 = 366 * MILLIS_OF_DAY;
 const SECOND_MS: i64 = 1000;
 /// The units for the length of an `EVERY` period in the schema text, longest first.
