@@ -72,7 +72,7 @@ on_every_server! {
                 RATE.PEEK k 5/1m FIXED NOW 1700000000000 => [0, 5, 3, 0, 60000, 1]
                 RATE.REFUND k 5/1m FIXED NOW 1700000000000 => [0, 5, 4, 0, 60000, 1]
                 RATE.ALL 2 a b 5/1m 3/1m GCRA NOW 1700000000000 => [0, 3, 2, 0, 20000, 2]
-                RATE.CHECK k 5/day CALENDAR OFFSET -01:00 NOW 1700000000000 => [0, 5, 4, 0, 9600000, 1]
+                RATE.CHECK k 5/day CALENDAR OFFSET -01:00 NOW 1700000000000 => [0, 5, 4, 0, 10000000, 1]
                 RATE.ACQUIRE l 2 1m NOW 1700000000000 => [0, 2, 1, 0, 60000, 1700000000000000]
                 RATE.ACQUIRE l 1 1m JSON NOW 1700000000000 => "{\"limited\":true,\"limit\":1,\"remaining\":0,\"retry_after_ms\":60000,\"reset_after_ms\":60000,\"token\":0}"
                 RATE.HELD l NOW 1700000000000 => [1, 60000]

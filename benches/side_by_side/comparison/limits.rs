@@ -61,6 +61,7 @@ pub const COMPARISONS: &[Comparison] = &[
     Comparison {
         name: "RATE.CHECK FIXED / INCR",
         against: Against::Core,
+        aim: Some(0.5),
         ours: "RATE.CHECK fixed:incr:$key 100 10m FIXED",
         theirs: "INCR counter:fixed:$key",
         replies: passes,

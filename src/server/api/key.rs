@@ -109,14 +109,13 @@ impl<'c> Key<'c> {
         let mut length = 0;
         // SAFETY: the key is open for writing, and empty or a string, of which only as many bytes are written as it has.
         unsafe {
-            if self.kind() == KeyType::String && self.len() == bytes.len() as u64 {
-                let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int);
-                if length == bytes.len() && !start.is_null() {
-                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast(), length);
-                    return;
-                }
+            // Of an empty key no byte.
+            let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int);
+            if length == bytes.len() && length > 0 && !start.is_null() {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast(), length);
+            } else {
+                api!(RedisModule_StringSet)(self.raw(), text.raw());
             }
-            api!(RedisModule_StringSet)(self.raw(), text.raw());
         }
     }
 
