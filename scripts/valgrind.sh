@@ -26,7 +26,7 @@ RANK_SERVER_WRAPPER="valgrind ${options[*]} --log-file=$dir/%p" RANK_FUZZ_CALLS=
 awk -v name="$(basename "$module")" '
     /^==[0-9]+== *$/ { if (ours && !known) printf "%s\n", block; block = ""; ours = known = 0; next }
     { block = block $0 "\n" }
-    index($0, name) || /redis_rank|redis_module::|src\/(board|command|server|rate)\// { ours = 1 }
+    index($0, name) || /redis_rank|redis_module::|src\/(board|command|server|rate|due)\// { ours = 1 }
     /register_i64_configuration|make_implicit|Command: / { known = 1 }
     END { if (ours && !known) printf "%s\n", block }' "$dir"/* >"$dir/ours"
 servers=$(grep -l 'ERROR SUMMARY' "$dir"/[0-9]* | wc -l)
