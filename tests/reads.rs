@@ -1,8 +1,8 @@
 //! What the reads answer, on boards of either direction.
 
-use redis::Connection;
+use redis::{Connection, Value};
 
-use crate::script::script;
+use crate::script::{script, Dice};
 use crate::support::*;
 
 /// 50 50 30 30 10, the table of the ranks: on a board without a schema, and on one of each direction.
@@ -84,6 +84,41 @@ on_every_server! {
             RANK.GET none a => nil
             RANK.SCORE none a => nil
         "#);
+    }
+
+    /// Wherever a list begins, its rows are those of the whole list: in the middle of small and of very large groups of
+    /// equal scores, near the ends and far from them.
+    fn a_part_of_a_board_is_a_part_of_its_whole_list(server: Server) {
+        let mut con = server.connect();
+        for schema in ["DESC", "ASC", "FIELD a DIGITS 4 FIELD b DIGITS 2", "TIES FIRST", "FIELD a ASC INT FIELD b INT"] {
+            expect(&mut con, &format!("RANK.CREATE b {schema}"), "+OK");
+            let fields = if schema.starts_with("FIELD") { 2 } else { 1 };
+            let mut add = words("RANK.ADD b");
+            for (score, equals) in [1, 1, 3, 1, 70, 2, 400, 1, 1, 130, 5, 200, 1].into_iter().enumerate() {
+                for i in 0..equals {
+                    add.extend((0..fields).map(|field| format!("{}", if field == 0 { score } else { 7 })));
+                    add.push(format!("m{score}-{i}"));
+                }
+            }
+            let added = (add.len() - 2) / (fields + 1);
+            assert_eq!(cmdv(&mut con, &add), Ok(Value::Int(added as i64)));
+            let mut dice = Dice::new(7);
+            for kind in ["COMPETITION", "ORDINAL", "DENSE"] {
+                let whole = rows_of(&mut con, &format!("RANK.TOPN b 10000 {kind}"));
+                assert_eq!(whole.len(), added);
+                for _ in 0..120 {
+                    let (at, distance) = (dice.roll(added), dice.roll(90));
+                    let (first, end) = (at.saturating_sub(distance), added.min(at + distance + 1));
+                    let Value::Array(row) = &whole[at] else { panic!("no row: {}", show(&whole[at])) };
+                    let name = show(&row[1]);
+                    let around = format!("RANK.AROUND b {} {distance} {kind}", name.trim_matches('"'));
+                    assert_eq!(rows_of(&mut con, &around), whole[first..end], "{schema}: {around}");
+                    let range = format!("RANK.RANGE b {} {end} {kind}", first + 1);
+                    assert_eq!(rows_of(&mut con, &range), whole[first..end], "{schema}: {range}");
+                }
+            }
+            expect(&mut con, "DEL b", "1");
+        }
     }
 
     fn ranges_are_positions_from_either_end(server: Server) {
@@ -278,5 +313,18 @@ on_every_server! {
             RANK.STATS b LIMIT 499 1 => [[998, ["m0002", "m0003"]]]
             RANK.AMONG b 2 m0001 m1000 => [[1, 1, "m1000", "500"], [2, 1000, "m0001", "0"]]
         "#);
+    }
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The rows of a read.
+#[track_caller]
+fn rows_of(con: &mut Connection, read: &str) -> Vec<Value> {
+    match cmdv(con, &words(read)) {
+        Ok(Value::Array(rows)) => rows,
+        other => panic!("{read}: {}", show_result(&other)),
     }
 }

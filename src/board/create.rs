@@ -105,7 +105,7 @@ impl<S: Store> Board<S> {
         }
         if count <= MOST_LOOKED_AT {
             let mut left = count;
-            return self.store.walk(first, Direction::Up, &mut |element, score| {
+            return self.store.walk(first.into(), Direction::Up, &mut |element, score| {
                 check(element.as_ref(), score)?;
                 left -= 1;
                 Ok(left > 0)

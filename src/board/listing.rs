@@ -1,85 +1,119 @@
 //! Rows and groups of rows, best first.
 
+use smallvec::SmallVec;
+
 use super::layout::Decoded;
-use super::rank::Kind;
-use super::store::{Direction, Store};
-use super::value::{Tuple, Value};
+use super::rank::{Kind, LONG_GROUP};
+use super::store::{Direction, Spot, Store};
+use super::value::Tuple;
 use super::{Board, Found};
 use crate::error::Result;
 
+/// The bytes of a name; most names are short.
+type NameBytes = SmallVec<[u8; 32]>;
+
 /// One line of a board.
-pub struct Row<N> {
+pub struct Row {
     /// From 1.
     pub rank: u64,
-    /// The element of the member.
-    pub element: N,
-    /// Where the name begins in the element.
-    pub name_at: usize,
+    /// The member's name.
+    member: NameBytes,
     /// One value for each field.
     pub values: Tuple,
     /// The tie time in Unix milliseconds, where the board keeps times.
     pub time: Option<i64>,
 }
 
-impl<N: AsRef<[u8]>> Row<N> {
+impl Row {
     /// The member's name.
     pub fn member(&self) -> &[u8] {
-        self.element.as_ref().get(self.name_at..).unwrap_or_default()
+        &self.member
     }
 }
 
 /// Members that share a rank, group after group.
-pub struct Groups<N> {
-    /// The elements of all groups.
-    elements: Vec<N>,
-    name_at: usize,
-    /// The rank of each group, and where it ends in `elements`.
+pub struct Groups {
+    /// The names of all groups, one behind the other: a whole board is copied faster than it is held.
+    names: Vec<u8>,
+    /// Where each name ends in `names`.
+    ends: Vec<usize>,
+    /// The rank of each group, and where it ends in `ends`.
     ranks: Vec<(u64, usize)>,
+    /// Whether each group is listed from its last name on.
+    backwards: bool,
 }
 
-impl<N: AsRef<[u8]>> Groups<N> {
+impl Groups {
+    fn new(capacity: u64, backwards: bool) -> Groups {
+        let capacity = usize::try_from(capacity).unwrap_or(0);
+        Groups { names: Vec::new(), ends: Vec::with_capacity(capacity), ranks: Vec::new(), backwards }
+    }
+
+    /// Adds a name to the last group, or to a new one of this rank.
+    fn push(&mut self, name: &[u8], rank: u64, begins: bool) {
+        self.names.extend_from_slice(name);
+        self.ends.push(self.names.len());
+        match self.ranks.last_mut() {
+            Some((_, end)) if !begins => *end = self.ends.len(),
+            _ => self.ranks.push((rank, self.ends.len())),
+        }
+    }
+
+    fn name(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(index).and_then(|end| self.names.get(start..*end)).unwrap_or_default()
+    }
+
     /// How many groups there are.
     pub fn count(&self) -> u64 {
         self.ranks.len() as u64
+    }
+
+    /// How many bytes all names have, and how many names there are.
+    pub fn size(&self) -> (usize, usize) {
+        (self.names.len(), self.ends.len())
     }
 
     /// Rank and members of each group.
     pub fn iter(&self) -> impl Iterator<Item = (u64, impl ExactSizeIterator<Item = &[u8]>)> {
         let mut start = 0;
         self.ranks.iter().map(move |(rank, end)| {
-            let group = self.elements.get(start..*end).unwrap_or_default();
-            start = *end;
-            (*rank, group.iter().map(|element| element.as_ref().get(self.name_at..).unwrap_or_default()))
+            let (first, end) = (start, *end);
+            start = end;
+            let place = move |i: usize| if self.backwards { end - 1 - i } else { first + i };
+            (*rank, (0..end - first).map(move |i| self.name(place(i))))
         })
     }
 }
 
-/// Keeps the rank while walking from the best to the worst. Members with equal values, `V`, are equal.
-struct Counter<V> {
+/// Keeps the rank while walking from the best to the worst.
+struct Counter {
     kind: Kind,
+    /// How many members were passed.
     position: u64,
+    /// The rank of the next member, if it begins the list; else of the last one.
     rank: u64,
-    last: Option<V>,
+    /// Whether any member was counted.
+    began: bool,
 }
 
-impl<V: PartialEq> Counter<V> {
-    /// The rank of the next member, and whether a group begins with it.
-    fn next(&mut self, values: V) -> (u64, bool) {
+impl Counter {
+    /// Of a list that begins at a position, with this rank.
+    fn new(kind: Kind, position: u64, rank: u64) -> Counter {
+        Counter { kind, position, rank, began: false }
+    }
+
+    /// The rank of the next member, which is equal to the last one or not.
+    fn next(&mut self, is_equal: bool) -> u64 {
         self.position += 1;
-        let begins = self.last.as_ref() != Some(&values);
-        if begins {
-            match self.kind {
-                _ if self.last.is_none() => {}
-                Kind::Competition => self.rank = self.position,
-                Kind::Dense => self.rank += 1,
-                Kind::Ordinal => {}
-            }
-            self.last = Some(values);
+        match self.kind {
+            Kind::Ordinal => self.rank = self.position,
+            Kind::Competition if self.began && !is_equal => self.rank = self.position,
+            Kind::Dense if self.began && !is_equal => self.rank += 1,
+            _ => {}
         }
-        if self.kind == Kind::Ordinal {
-            self.rank = self.position;
-        }
-        (self.rank, begins)
+        self.began = true;
+        self.rank
     }
 }
 
@@ -91,56 +125,98 @@ impl<S: Store> Board<S> {
     }
 
     /// The rows from a position on.
-    pub fn rows(&self, first: u64, count: u64, kind: Kind) -> Result<Vec<Row<S::Name>>> {
+    pub fn rows(&self, first: u64, count: u64, kind: Kind) -> Result<Vec<Row>> {
+        self.rows_from_spot(first, None, count, kind)
+    }
+
+    /// The rows from a position on that is at a member, or not far before it.
+    pub fn rows_near(
+        &self,
+        (member, position): (&Found<S::Name>, u64),
+        first: u64,
+        count: u64,
+        kind: Kind,
+    ) -> Result<Vec<Row>> {
+        let steps = position.checked_sub(first);
+        let near = (&member.element, member.score);
+        let known = steps.and_then(|steps| self.store.step(near, steps, self.towards_best()));
+        self.rows_from_spot(first, known, count, kind)
+    }
+
+    /// The rows from a position on, where perhaps a known element is.
+    fn rows_from_spot(&self, first: u64, known: Option<(S::Name, f64)>, count: u64, kind: Kind) -> Result<Vec<Row>> {
         let found = self.rows_from(first, count)?;
         let mut rows = Vec::with_capacity(usize::try_from(found).unwrap_or(0));
         if found == 0 {
             return Ok(rows);
         }
-        let name_at = self.schema.layout.spill_len();
-        let rank = self.rank_at(first, kind)?;
-        if self.schema.layout.is_plain() {
-            let mut counter = Counter { kind, position: first, rank, last: None };
-            self.elements(first, count, self.direction(), &mut |element, score| {
-                let (rank, _) = counter.next(score);
-                let values = Tuple::from_slice(&[Value::Float(score + 0.0)]);
-                rows.push(Row { rank, element, name_at, values, time: None });
-                Ok(())
-            })?;
-            return Ok(rows);
-        }
-        let mut counter = Counter { kind, position: first, rank, last: None };
-        self.elements(first, count, self.direction(), &mut |element, score| {
+        let mut first_score = None;
+        self.elements_from(first, known, count, self.direction(), &mut |element, score| {
+            first_score.get_or_insert(score);
             let decoded = self.decode(&element, score)?;
-            let (rank, _) = counter.next(decoded.values.clone());
-            rows.push(self.row_of(element, decoded, rank));
+            rows.push(self.row_of(&element, decoded, 0));
             Ok(())
         })?;
+        if let (Some(row), Some(score)) = (rows.first(), first_score) {
+            let rank = self.rank_of_first(first, row, score, kind)?;
+            let mut counter = Counter::new(kind, first, rank);
+            let mut last: Option<&Tuple> = None;
+            for Row { rank, values, .. } in &mut rows {
+                *rank = counter.next(last == Some(&*values));
+                last = Some(values);
+            }
+        }
         Ok(rows)
+    }
+
+    /// The rank of a row at a position, which begins a list.
+    fn rank_of_first(&self, position: u64, row: &Row, score: f64, kind: Kind) -> Result<u64> {
+        if kind == Kind::Ordinal || position == 0 {
+            return Ok(position + 1);
+        }
+        if kind == Kind::Competition && self.schema.layout.has_lone_scores() {
+            if let Some(equals) = self.equals_before(row.member(), score) {
+                return Ok((position + 1).saturating_sub(equals));
+            }
+        }
+        self.rank_for(&row.values, kind)
+    }
+
+    /// How many members with the same score are before one; `None` if they are too many to step through.
+    fn equals_before(&self, own: &[u8], score: f64) -> Option<u64> {
+        if self.store.count_at(score, 2) < 2 {
+            return Some(0);
+        }
+        let (mut equals, mut reached) = (0, false);
+        self.store.walk_score(score, self.direction(), &mut |element| {
+            reached = element.as_ref() == own;
+            equals += u64::from(!reached);
+            !reached && equals <= LONG_GROUP
+        });
+        reached.then_some(equals)
     }
 
     /// The row of a member.
     #[inline(always)]
-    pub fn row(&self, found: Found<S::Name>, kind: Kind) -> Result<Row<S::Name>> {
+    pub fn row(&self, found: Found<S::Name>, kind: Kind) -> Result<Row> {
         let rank = self.rank(&found, kind)?;
         Ok(self.row_ranked(found, rank))
     }
 
     /// The row of a member whose rank is known.
     #[inline]
-    pub fn row_ranked(&self, found: Found<S::Name>, rank: u64) -> Row<S::Name> {
-        self.row_of(found.element, found.decoded, rank)
+    pub fn row_ranked(&self, found: Found<S::Name>, rank: u64) -> Row {
+        self.row_of(&found.element, found.decoded, rank)
     }
 
-    #[inline]
-    pub(super) fn row_of(&self, element: S::Name, decoded: Decoded, rank: u64) -> Row<S::Name> {
-        let layout = &self.schema.layout;
-        let time = decoded.time.map(|time| layout.unix_ms(time));
-        Row { rank, element, name_at: layout.spill_len(), values: decoded.values, time }
+    #[inline(always)]
+    pub(super) fn row_of(&self, element: &S::Name, decoded: Decoded, rank: u64) -> Row {
+        let time = decoded.time.map(|time| self.schema.layout.unix_ms(time));
+        Row { rank, member: NameBytes::from_slice(self.name_of(element)), values: decoded.values, time }
     }
 
     /// The groups of equal members between two positions at which groups begin, of which `skipped` come before.
-    pub fn groups(&self, first: u64, end: u64, skipped: u64, kind: Kind) -> Result<Groups<S::Name>> {
+    pub fn groups(&self, first: u64, end: u64, skipped: u64, kind: Kind) -> Result<Groups> {
         if self.schema.layout.is_plain() {
             return self.groups_by(first, end, skipped, kind, |_, score| Ok(score));
         }
@@ -154,32 +230,22 @@ impl<S: Store> Board<S> {
         skipped: u64,
         kind: Kind,
         values_of: impl Fn(&S::Name, f64) -> Result<V>,
-    ) -> Result<Groups<S::Name>> {
+    ) -> Result<Groups> {
         let count = end.saturating_sub(first);
-        let capacity = usize::try_from(self.rows_from(first, count)?).unwrap_or(0);
-        let mut elements: Vec<S::Name> = Vec::with_capacity(capacity);
-        let mut ranks: Vec<(u64, usize)> = Vec::new();
+        let mut groups = Groups::new(self.rows_from(first, count)?, self.lists_backwards());
         let rank = if kind == Kind::Dense { skipped + 1 } else { first + 1 };
-        let mut counter = Counter { kind, position: first, rank, last: None };
+        let mut counter = Counter::new(kind, first, rank);
+        let mut last: Option<V> = None;
         self.elements(first, count, self.direction(), &mut |element, score| {
-            let (rank, begins) = counter.next(values_of(&element, score)?);
-            elements.push(element);
-            match ranks.last_mut() {
-                Some((_, end)) if !begins => *end = elements.len(),
-                _ => ranks.push((rank, elements.len())),
+            let values = values_of(&element, score)?;
+            let is_equal = last.as_ref() == Some(&values);
+            groups.push(self.name_of(&element), counter.next(is_equal), !is_equal);
+            if !is_equal {
+                last = Some(values);
             }
             Ok(())
         })?;
-        if self.lists_backwards() {
-            let mut start = 0;
-            for (_, end) in &ranks {
-                if let Some(group) = elements.get_mut(start..*end) {
-                    group.reverse();
-                }
-                start = *end;
-            }
-        }
-        Ok(Groups { elements, name_at: self.schema.layout.spill_len(), ranks })
+        Ok(groups)
     }
 
     /// A group is listed by ascending name where ties are shared, and by the tie rule elsewhere.
@@ -188,9 +254,10 @@ impl<S: Store> Board<S> {
     }
 
     /// Some of the members between two positions of one group, in the order groups are listed in.
-    pub fn group_names(&self, (first, end): (u64, u64), offset: u64, count: u64, rank: u64) -> Result<Groups<S::Name>> {
+    pub fn group_names(&self, (first, end): (u64, u64), offset: u64, count: u64, rank: u64) -> Result<Groups> {
         let count = end.saturating_sub(first).saturating_sub(offset).min(count);
-        let mut elements = Vec::new();
+        let mut groups = Groups::new(count, false);
+        groups.ranks.push((rank, 0));
         if count > 0 {
             let (start, direction) = if self.lists_backwards() {
                 (end - 1 - offset, Direction::Up)
@@ -198,12 +265,11 @@ impl<S: Store> Board<S> {
                 (first + offset, self.direction())
             };
             self.elements(start, count, direction, &mut |element, _| {
-                elements.push(element);
+                groups.push(self.name_of(&element), rank, false);
                 Ok(())
             })?;
         }
-        let ranks = vec![(rank, elements.len())];
-        Ok(Groups { elements, name_at: self.schema.layout.spill_len(), ranks })
+        Ok(groups)
     }
 
     /// The values of the member at a position.
@@ -215,20 +281,22 @@ impl<S: Store> Board<S> {
         Ok(Some(self.decode(&element, score)?.values))
     }
 
-    fn rank_at(&self, position: u64, kind: Kind) -> Result<u64> {
-        if kind == Kind::Ordinal || position == 0 {
-            return Ok(position + 1);
-        }
-        match self.values_at(position)? {
-            Some(values) => self.rank_for(&values, kind),
-            None => Ok(position + 1),
-        }
-    }
-
     /// This many elements from a position on.
     pub(super) fn elements(
         &self,
         first: u64,
+        count: u64,
+        direction: Direction,
+        visit: &mut dyn FnMut(S::Name, f64) -> Result<()>,
+    ) -> Result<()> {
+        self.elements_from(first, None, count, direction, visit)
+    }
+
+    /// The same, where perhaps the element at the position is known.
+    fn elements_from(
+        &self,
+        first: u64,
+        known: Option<(S::Name, f64)>,
         count: u64,
         direction: Direction,
         visit: &mut dyn FnMut(S::Name, f64) -> Result<()>,
@@ -240,7 +308,8 @@ impl<S: Store> Board<S> {
         if left == 0 || first >= members {
             return Ok(());
         }
-        self.store.walk(self.index_at(first)?, direction, &mut |element, score| {
+        let from = Spot { index: self.index_at(first)?, element: known };
+        self.store.walk(from, direction, &mut |element, score| {
             visit(element, score)?;
             left -= 1;
             Ok(left > 0)
@@ -254,7 +323,7 @@ impl<S: Store> Board<S> {
         if groups == 0 || left == 0 {
             return Ok(from);
         }
-        self.store.walk(self.index_at(from)?, self.direction(), &mut |element, score| {
+        self.store.walk(self.index_at(from)?.into(), self.direction(), &mut |element, score| {
             let values = self.decode(&element, score)?.values;
             if last.as_ref() != Some(&values) {
                 seen += 1;

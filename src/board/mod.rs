@@ -40,7 +40,7 @@ pub use rank::{FieldBound, Kind};
 pub use scan::{Cursor, Step};
 pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::{client_data, parse_update};
-pub use store::{Direction, Only, Put, Store};
+pub use store::{Direction, Only, Put, Spot, Store};
 pub use value::{Tuple, Value};
 pub use write::{Pairs, Plan, Scores, Standing, Start, Write, Written};
 

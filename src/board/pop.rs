@@ -13,12 +13,8 @@ impl<S: Store> Board<S> {
     }
 
     /// Removes the members of rows that were just read. Either all are removed or none.
-    pub fn remove_rows(&mut self, rows: &[Row<S::Name>]) -> Result<()> {
-        if self.schema.layout.spills() {
-            self.check_size()?;
-            rows.iter().try_for_each(|row| self.check_entry(&row.element))?;
-        }
-        rows.iter().for_each(|row| self.remove_member(&row.element));
-        Ok(())
+    pub fn remove_rows(&mut self, rows: &[Row]) -> Result<()> {
+        let members: Vec<S::Name> = rows.iter().map(|row| self.store.name(row.member())).collect();
+        self.remove(&members).map(drop)
     }
 }

@@ -63,7 +63,7 @@ impl Edge {
 const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 
 /// Longer groups are hopped over instead of stepped through.
-const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
+pub(super) const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
 
 impl<S: Store> Board<S> {
     /// The default kind of rank of the board.
@@ -232,7 +232,7 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    fn towards_best(&self) -> Direction {
+    pub(super) fn towards_best(&self) -> Direction {
         match self.order {
             Order::Descending => Direction::Up,
             Order::Ascending => Direction::Down,
@@ -266,7 +266,7 @@ impl<S: Store> Board<S> {
     /// Counts the groups better than a position, until there are no more or one is long. Returns where to continue.
     fn pass_groups(&self, position: u64, until: Option<&Tuple>, groups: &mut u64) -> Result<u64> {
         let (mut last, mut run, mut left) = (None, 0, position);
-        self.store.walk(self.index_at(position - 1)?, self.towards_best(), &mut |element, score| {
+        self.store.walk(self.index_at(position - 1)?.into(), self.towards_best(), &mut |element, score| {
             let values = self.decode(&element, score)?.values;
             if last.as_ref() != Some(&values) {
                 if last.is_some() && last.as_ref() == until {

@@ -62,7 +62,7 @@ pub struct Step {
 impl<S: Store> Board<S> {
     /// One step of a scan. Passes rows to `visit` until it returns false. The ranks of these rows have no meaning.
     /// Returns the next cursor.
-    pub fn scan(&self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row<S::Name>) -> bool) -> Result<Cursor> {
+    pub fn scan(&self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row) -> bool) -> Result<Cursor> {
         // Fails on a damaged board: a member without an index entry would be left out silently.
         if self.members()? == 0 {
             return Ok(Cursor::End);
@@ -78,12 +78,7 @@ impl<S: Store> Board<S> {
     }
 
     /// Scans the index of a spilled board, starting after a name.
-    fn scan_index(
-        &self,
-        behind: Option<&[u8]>,
-        step: Step,
-        visit: &mut dyn FnMut(Row<S::Name>) -> bool,
-    ) -> Result<Cursor> {
+    fn scan_index(&self, behind: Option<&[u8]>, step: Step, visit: &mut dyn FnMut(Row) -> bool) -> Result<Cursor> {
         let start = behind.map_or(vec![ENTRY_TAG], |name| [&entry_start(name), name].concat());
         let most = step.count.min(step.most);
         let (mut is_proven, mut rows, mut going) = (false, 0, true);
@@ -128,7 +123,7 @@ impl<S: Store> Board<S> {
     }
 
     /// The row of the member that an index entry points to.
-    fn entry_row(&self, entry: &S::Name) -> Result<Row<S::Name>> {
+    fn entry_row(&self, entry: &S::Name) -> Result<Row> {
         let Some((name, spill)) = split_entry(entry.as_ref()).filter(|_| self.is_entry(entry.as_ref())) else {
             return Err(Error::Damaged(Damage::Stray));
         };
@@ -136,7 +131,7 @@ impl<S: Store> Board<S> {
         let score = self.store.score(&element).filter(|score| *score > f64::NEG_INFINITY);
         let score = score.ok_or_else(|| Error::Damaged(Damage::Index(Shown::new(name))))?;
         let decoded = self.decode(&element, score)?;
-        Ok(self.row_of(element, decoded, 0))
+        Ok(self.row_of(&element, decoded, 0))
     }
 
     /// Scans with the server's cursor. The server returns a small sorted set as a whole. If that is too much for one
@@ -146,7 +141,7 @@ impl<S: Store> Board<S> {
         from: u64,
         behind: Option<&[u8]>,
         step: Step,
-        visit: &mut dyn FnMut(Row<S::Name>) -> bool,
+        visit: &mut dyn FnMut(Row) -> bool,
     ) -> Result<Cursor> {
         let (mut cursor, mut rows, mut stride, mut in_vain) = (from, 0, STRIDE, 0);
         loop {
@@ -188,7 +183,7 @@ impl<S: Store> Board<S> {
         mut elements: Vec<S::Name>,
         behind: Option<&[u8]>,
         most: u64,
-        visit: &mut dyn FnMut(Row<S::Name>) -> bool,
+        visit: &mut dyn FnMut(Row) -> bool,
     ) -> Result<Cursor> {
         elements.retain(|element| behind.is_none_or(|name| element.as_ref() > name));
         elements.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
@@ -201,9 +196,9 @@ impl<S: Store> Board<S> {
         Ok(last.map_or(Cursor::End, Cursor::Name))
     }
 
-    fn visit_element(&self, element: S::Name, visit: &mut dyn FnMut(Row<S::Name>) -> bool) -> Result<bool> {
+    fn visit_element(&self, element: S::Name, visit: &mut dyn FnMut(Row) -> bool) -> Result<bool> {
         let Some(score) = self.store.score(&element) else { return Ok(true) };
         let decoded = self.decode(&element, score)?;
-        Ok(visit(self.row_of(element, decoded, 0)))
+        Ok(visit(self.row_of(&element, decoded, 0)))
     }
 }

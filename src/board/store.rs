@@ -37,6 +37,20 @@ pub enum Direction {
     Down,
 }
 
+/// Where a walk begins.
+pub struct Spot<N> {
+    /// The index of the first element.
+    pub index: u64,
+    /// This element and its score, if they are known: looking them up costs as much as many steps.
+    pub element: Option<(N, f64)>,
+}
+
+impl<N> From<u64> for Spot<N> {
+    fn from(index: u64) -> Spot<N> {
+        Spot { index, element: None }
+    }
+}
+
 /// One sorted set. Indexes count from the lowest element, whatever it is.
 pub trait Store {
     /// An element.
@@ -75,10 +89,12 @@ pub trait Store {
     /// Upwards from the first element that is not below these bytes, until `visit` says false. Byte order is that of the
     /// elements as far as they have one score; beyond that the start is a guess.
     fn walk_bytes(&self, from: &[u8], visit: &mut dyn FnMut(Self::Name, f64) -> bool);
-    /// From an index on, until `visit` says false or the end.
+    /// The element this many steps from one whose score is known, if it is near enough to step there.
+    fn step(&self, from: (&Self::Name, f64), steps: u64, direction: Direction) -> Option<(Self::Name, f64)>;
+    /// From a spot on, until `visit` says false or the end.
     fn walk(
         &self,
-        from: u64,
+        from: Spot<Self::Name>,
         direction: Direction,
         visit: &mut dyn FnMut(Self::Name, f64) -> Result<bool>,
     ) -> Result<()>;

@@ -9,7 +9,7 @@ use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
 use crate::error::Result;
-use crate::server::{Arg, Call, Reply, Text};
+use crate::server::{Arg, Call, Reply};
 
 macro_rules! group_options {
     () => {
@@ -98,8 +98,10 @@ fn resp_group<'n>(shown: &Shown, rank: u64, names: impl ExactSizeIterator<Item =
     names.for_each(|name| shown.resp_name(name, reply));
 }
 
-fn json_stats(shown: &Shown, groups: &Groups<Text>) -> Vec<u8> {
-    let mut json = Vec::new();
+fn json_stats(shown: &Shown, groups: &Groups) -> Vec<u8> {
+    let (bytes, names) = groups.size();
+    // Quotes and a comma for each name, brackets and a rank for each group.
+    let mut json = Vec::with_capacity(bytes + 3 * names + 12 * groups.count() as usize);
     let mut list = JsonList::begin(&mut json);
     for (rank, names) in groups.iter() {
         let json = list.next();

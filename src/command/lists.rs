@@ -9,7 +9,7 @@ use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
 use crate::error::Result;
-use crate::server::{Arg, Call, Hash, Text};
+use crate::server::{Arg, Call, Hash};
 
 command! { TOPN = topn;
     Doc::read("rank.topn", concat!("key n ", row_options!()), "Returns the best n rows.", ROWS_COST)
@@ -46,7 +46,7 @@ command! { BEFORE = before;
 }
 
 /// The rows at some positions; an error if they are more than a reply may hold.
-fn rows_at<'c>(board: &ServerBoard<'c>, first: u64, count: u64, options: &ReadOptions) -> Result<Vec<Row<Text<'c>>>> {
+fn rows_at<'c>(board: &ServerBoard<'c>, first: u64, count: u64, options: &ReadOptions) -> Result<Vec<Row>> {
     check_rows(board.rows_from(first, count)?)?;
     board.rows(first, count, options.kind(board))
 }
@@ -135,14 +135,11 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut board = open_to_read(call, key)?;
     let hash = options.look_at(call, &mut board)?;
     let members = board.members()?;
-    let position = match board.find(&member)? {
-        Some(found) => board.position(&found.element)?,
-        None => None,
-    };
-    let Some(position) = position else {
+    let Some(found) = board.find(&member)? else {
         call.reply().null();
         return Ok(());
     };
+    let position = board.position(&found.element)?.unwrap_or(0);
     let width = distance.saturating_mul(2).saturating_add(1);
     let mut first = position.saturating_sub(distance);
     let mut end = position.saturating_add(distance).saturating_add(1).min(members);
@@ -150,7 +147,10 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
         first = first.min(members.saturating_sub(width));
         end = first.saturating_add(width);
     }
-    reply_rows(call, &board, hash.as_ref(), (first, end - first), &options)
+    check_rows(board.rows_from(first, end - first)?)?;
+    let rows = board.rows_near((&found, position), first, end - first, options.kind(&board))?;
+    options.shown(&board, hash.as_ref()).rows(&rows, &call.reply());
+    Ok(())
 }
 
 fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {

@@ -114,12 +114,8 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 /// The row of each member with its place in the group, best first. The place is of the same kind as the rank.
-fn rank_peers<'c>(
-    board: &ServerBoard<'c>,
-    kind: Kind,
-    peers: Vec<Found<Text<'c>>>,
-) -> Result<Vec<(u64, Row<Text<'c>>)>> {
-    let mut rows: Vec<(u64, Row<Text<'c>>)> = Vec::with_capacity(peers.len());
+fn rank_peers<'c>(board: &ServerBoard<'c>, kind: Kind, peers: Vec<Found<Text<'c>>>) -> Result<Vec<(u64, Row)>> {
+    let mut rows: Vec<(u64, Row)> = Vec::with_capacity(peers.len());
     let mut groups = 0;
     for peer in peers {
         let position = rows.len() as u64 + 1;

@@ -101,7 +101,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     // A hash that the board owns is changed below: what it holds is read before, and its handle given up.
     let records = hash.map(|hash| {
-        let record = |row: &Row<Text<'c>>| Some((row.member().to_vec(), hash.get(row.member())?));
+        let record = |row: &Row| Some((row.member().to_vec(), hash.get(row.member())?));
         Data::Taken(rows.iter().filter_map(record).collect())
     });
     let owned = open_owned_hash(call, &mut board)?;

@@ -41,7 +41,7 @@ impl<'c> Data<'_, 'c> {
 
 impl<'c> Shown<'_, 'c> {
     /// One row.
-    pub fn row(&self, row: &Row<Text>, reply: &Reply) {
+    pub fn row(&self, row: &Row, reply: &Reply) {
         if self.json {
             let mut json = Vec::new();
             self.json_row(None, row, &mut json);
@@ -52,7 +52,7 @@ impl<'c> Shown<'_, 'c> {
     }
 
     /// Rows as a list.
-    pub fn rows(&self, rows: &[Row<Text>], reply: &Reply) {
+    pub fn rows(&self, rows: &[Row], reply: &Reply) {
         if self.json {
             let mut json = Vec::new();
             self.json_rows(rows, &mut json);
@@ -63,14 +63,14 @@ impl<'c> Shown<'_, 'c> {
     }
 
     /// Rows as a list inside a JSON text.
-    pub fn json_rows(&self, rows: &[Row<Text>], json: &mut Vec<u8>) {
+    pub fn json_rows(&self, rows: &[Row], json: &mut Vec<u8>) {
         let mut list = JsonList::begin(json);
         rows.iter().for_each(|row| self.json_row(None, row, list.next()));
         list.end();
     }
 
     /// `[place,] rank, member, score … [, time] [, attributes]`
-    pub fn resp_row(&self, place: Option<u64>, row: &Row<Text>, reply: &Reply) {
+    pub fn resp_row(&self, place: Option<u64>, row: &Row, reply: &Reply) {
         let record = self.record(row.member());
         reply.array(1 + u64::from(place.is_some()) + self.standing_len(row));
         place.into_iter().for_each(|place| reply.count(place));
@@ -85,18 +85,18 @@ impl<'c> Shown<'_, 'c> {
     }
 
     /// A row without ranks: `member, score … [, time] [, attributes]`
-    pub fn resp_unranked(&self, row: &Row<Text>, record: Option<&Record>, reply: &Reply) {
+    pub fn resp_unranked(&self, row: &Row, record: Option<&Record>, reply: &Reply) {
         reply.array(self.standing_len(row));
         self.resp_standing(row, record, reply);
     }
 
-    fn standing_len(&self, row: &Row<Text>) -> u64 {
+    fn standing_len(&self, row: &Row) -> u64 {
         let more = u64::from(self.time) + u64::from(!matches!(self.data, Data::Unwanted));
         1 + row.values.len() as u64 + more
     }
 
     #[inline(always)]
-    fn resp_standing(&self, row: &Row<Text>, record: Option<&Record>, reply: &Reply) {
+    fn resp_standing(&self, row: &Row, record: Option<&Record>, reply: &Reply) {
         reply.bulk(row.member());
         row.values.iter().for_each(|value| reply.value(*value));
         if self.time {
@@ -108,7 +108,7 @@ impl<'c> Shown<'_, 'c> {
     }
 
     /// A row without ranks, as one line of JSON.
-    pub fn json_line(&self, row: &Row<Text>, json: &mut Vec<u8>) {
+    pub fn json_line(&self, row: &Row, json: &mut Vec<u8>) {
         let start = json.len();
         json.push(b'{');
         self.json_standing(row, json);
@@ -118,7 +118,7 @@ impl<'c> Shown<'_, 'c> {
     }
 
     /// `{"place":…,"rank":…,"member":…,"score":…,"time":…,"data":…}`
-    pub fn json_row(&self, place: Option<u64>, row: &Row<Text>, json: &mut Vec<u8>) {
+    pub fn json_row(&self, place: Option<u64>, row: &Row, json: &mut Vec<u8>) {
         json.push(b'{');
         if let Some(place) = place {
             json.extend_from_slice(b"\"place\":");
@@ -133,7 +133,7 @@ impl<'c> Shown<'_, 'c> {
     }
 
     /// What a row says apart from ranks.
-    fn json_standing(&self, row: &Row<Text>, json: &mut Vec<u8>) {
+    fn json_standing(&self, row: &Row, json: &mut Vec<u8>) {
         json.extend_from_slice(b"\"member\":");
         json_name(row.member(), json);
         match row.values.as_slice() {
@@ -246,9 +246,8 @@ fn json_value(value: Value, json: &mut Vec<u8>) {
 
 /// A name as a JSON string; one that is not UTF-8 as base64.
 pub fn json_name(name: &[u8], json: &mut Vec<u8>) {
-    // Without an early exit, so that the compiler can check many bytes at once.
-    let is_plain = |byte: &u8| matches!(byte, 0x20..0x7F) & (*byte != b'"') & (*byte != b'\\');
-    if name.iter().fold(true, |all, byte| all & is_plain(byte)) {
+    if needs_no_escape(name) {
+        json.reserve(name.len() + 2);
         json.push(b'"');
         json.extend_from_slice(name);
         json.push(b'"');
@@ -263,6 +262,24 @@ pub fn json_name(name: &[u8], json: &mut Vec<u8>) {
             json.extend_from_slice(b"\"}");
         }
     }
+}
+
+/// Whether a JSON string holds these bytes as they are, eight of them looked at at once.
+fn needs_no_escape(name: &[u8]) -> bool {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH_BITS: u64 = ONES << 7;
+    // The high bit of a byte that is zero, if no byte before it is; of ASCII bytes only.
+    let zeros = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes;
+    let is_plain = |eight: [u8; 8]| {
+        let bytes = u64::from_le_bytes(eight);
+        let below_space = bytes.wrapping_sub(ONES * u64::from(b' '));
+        let [quotes, backslashes, deletes] = [b'"', b'\\', 0x7F].map(|byte| zeros(bytes ^ (ONES * u64::from(byte))));
+        (bytes | below_space | quotes | backslashes | deletes) & HIGH_BITS == 0
+    };
+    let (eights, rest) = name.as_chunks::<8>();
+    let mut last = [b' '; 8];
+    last.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
+    eights.iter().all(|eight| is_plain(*eight)) && is_plain(last)
 }
 
 /// A JSON array that is being written.
@@ -288,5 +305,30 @@ impl JsonList<'_> {
 
     pub fn end(self) {
         self.json.push(b']');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each byte at each place of names of each length around the eight that are looked at at once.
+    #[test]
+    fn names_are_escaped_where_json_wants_it() {
+        for length in 1..=17 {
+            for place in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut name = vec![b'a'; length];
+                    name[place] = byte;
+                    let mut json = Vec::new();
+                    json_name(&name, &mut json);
+                    let expected = match std::str::from_utf8(&name) {
+                        Ok(text) => serde_json::to_string(text).unwrap(),
+                        Err(_) => format!("{{\"base64\":\"{}\"}}", BASE64_STANDARD.encode(&name)),
+                    };
+                    assert_eq!(String::from_utf8(json).unwrap(), expected);
+                }
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::command;
 use crate::config;
 use crate::docs::Doc;
 use crate::error::{self, Error, Result};
-use crate::server::{Access, Call, Stopwatch, Text};
+use crate::server::{Access, Call, Stopwatch};
 
 const DEFAULT_COUNT: u64 = 10;
 /// A step that takes longer ends early. The reply to as many rows takes about as long again.
@@ -48,7 +48,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let stopwatch = Stopwatch::start();
     let (mut lines, mut rows, mut seen) = (Vec::new(), Vec::new(), 0_u64);
     // What costs time is done here, attributes included, so that the clock sees it.
-    let mut visit = |row: Row<Text<'c>>| {
+    let mut visit = |row: Row| {
         if shown.json {
             if seen > 0 {
                 lines.push(b'\n');

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::board::{Direction, Only, Put, Store};
+use crate::board::{Direction, Only, Put, Spot, Store};
 use crate::error::Result;
 
 /// A sorted set as a sorted list.
@@ -120,8 +120,26 @@ impl Store for Model {
         }
     }
 
-    fn walk(&self, from: u64, direction: Direction, visit: &mut dyn FnMut(Vec<u8>, f64) -> Result<bool>) -> Result<()> {
-        let mut index = Some(from as usize);
+    /// No further than a few steps, as if the rest were too far.
+    fn step(&self, (element, _): (&Vec<u8>, f64), steps: u64, direction: Direction) -> Option<(Vec<u8>, f64)> {
+        let own = self.find(element).filter(|_| steps <= 2)?;
+        let index = match direction {
+            Direction::Up => own + steps as usize,
+            Direction::Down => own.checked_sub(steps as usize)?,
+        };
+        self.elements.get(index).map(|(score, name)| (name.clone(), *score))
+    }
+
+    fn walk(
+        &self,
+        from: Spot<Vec<u8>>,
+        direction: Direction,
+        visit: &mut dyn FnMut(Vec<u8>, f64) -> Result<bool>,
+    ) -> Result<()> {
+        if let Some((element, score)) = from.element {
+            assert_eq!(self.elements.get(from.index as usize), Some(&(score, element)), "a spot is where it says");
+        }
+        let mut index = Some(from.index as usize);
         while let Some((score, name)) = index.and_then(|i| self.elements.get(i)) {
             if !visit(name.clone(), *score)? {
                 break;

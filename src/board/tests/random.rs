@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::points::check_points;
 use super::*;
 use crate::board::index::split_entry;
-use crate::board::{Board, FieldBound, Kind, Only, Order, Scores, Store, Update, Value, Write};
+use crate::board::{Board, FieldBound, Kind, Only, Order, Row, Scores, Store, Update, Value, Write};
 use crate::error::{Damage, Error};
 
 #[derive(Clone, Debug)]
@@ -139,9 +139,10 @@ fn check(board: &Board<Model>, naive: &Naive) {
 
 fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
     for first in 0..=sorted.len() {
-        let rows = board.rows(first as u64, 3, kind).unwrap();
-        let rows: Vec<_> =
-            rows.iter().map(|row| (row.rank, row.member().to_vec(), row.values.clone(), row.time)).collect();
+        let shown = |rows: Vec<Row>| -> Vec<_> {
+            rows.iter().map(|row| (row.rank, row.member().to_vec(), row.values.clone(), row.time)).collect()
+        };
+        let rows = shown(board.rows(first as u64, 3, kind).unwrap());
         let is_timed = naive.rules.ties != Ties::Shared;
         let expected: Vec<_> = sorted
             .iter()
@@ -154,6 +155,12 @@ fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind
             })
             .collect();
         assert_eq!(rows, expected, "{kind:?} from {first}");
+        // The same rows, found from members before, at and behind the first of them.
+        for (position, member) in sorted.iter().enumerate() {
+            let found = board.find(&member.name).unwrap().unwrap();
+            let rows = shown(board.rows_near((&found, position as u64), first as u64, 3, kind).unwrap());
+            assert_eq!(rows, expected, "{kind:?} from {first} near {position}");
+        }
     }
 }
 

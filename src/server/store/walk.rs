@@ -1,7 +1,7 @@
 //! Walks through a sorted set: with iterators where they can start, otherwise with calls.
 
 use super::zset::ZSet;
-use crate::board::{Direction, Store};
+use crate::board::{Direction, Spot, Store};
 use crate::error::Result;
 use crate::server::api::{Key, Text};
 
@@ -13,42 +13,83 @@ const FIRST_CHUNK: u64 = 16;
 const CHUNK: u64 = 1024;
 
 impl<'c> ZSet<'c> {
-    /// From an index on, until `visit` says false or the end.
+    /// From a spot on, until `visit` says false or the end.
     pub(super) fn walk_from(
         &self,
-        from: u64,
+        Spot { index, element }: Spot<Text<'c>>,
         direction: Direction,
         visit: &mut dyn FnMut(Text<'c>, f64) -> Result<bool>,
     ) -> Result<()> {
         let card = self.card();
-        if from >= card {
+        if index >= card {
             return Ok(());
         }
-        if from.min(card - 1 - from) <= NEAR {
-            return self.walk_from_end(from, card, direction, visit);
+        if element.is_none() && index.min(card - 1 - index) <= NEAR {
+            return self.walk_from_end(index, card, direction, visit);
         }
-        // A call finds the element at an index. An iterator can only start at the edge of a group of equal scores.
-        let Some((first, start)) = self.at(from)? else { return Ok(()) };
+        let first = match element {
+            Some(known) => Some(known),
+            // A call finds the element at an index.
+            None => self.at(index)?,
+        };
+        let Some((first, score)) = first else { return Ok(()) };
+        let reached = self.iterate_from((&first, score), direction, &mut |key| {
+            // SAFETY: the iterator is at an element.
+            unsafe { current(key) }.map_or(Ok(false), |(element, score)| visit(element, score))
+        })?;
+        if reached {
+            return Ok(());
+        }
+        self.walk_chunks(index, direction, visit)
+    }
+
+    /// Steps from an element on, until `visit` says false or the end. Returns whether the element was reached: an iterator
+    /// can only start at the edge of a group of equal scores.
+    fn iterate_from<E>(
+        &self,
+        (first, score): (&Text<'c>, f64),
+        direction: Direction,
+        visit: &mut dyn FnMut(&Key) -> Result<bool, E>,
+    ) -> Result<bool, E> {
         let range = match direction {
-            Direction::Up => (start, f64::INFINITY),
-            Direction::Down => (f64::NEG_INFINITY, start),
+            Direction::Up => (score, f64::INFINITY),
+            Direction::Down => (f64::NEG_INFINITY, score),
         };
         let mut reached = false;
         let mut steps = 0;
         self.iterate(range, direction, &mut |key| {
             // SAFETY: the iterator is at an element.
-            let Some((element, score)) = (unsafe { current(key) }) else { return Ok(false) };
-            reached = reached || element.bytes() == first.bytes();
+            reached = reached || unsafe { current(key) }.is_some_and(|(element, _)| element.bytes() == first.bytes());
             if reached {
-                return visit(element, score);
+                return visit(key);
             }
             steps += 1;
             Ok(steps <= NEAR)
         })?;
-        if reached {
-            return Ok(());
+        Ok(reached)
+    }
+
+    /// The element this many steps from another one; `None` if it is too far for stepping.
+    pub(super) fn step_from(
+        &self,
+        from: (&Text<'c>, f64),
+        mut steps: u64,
+        direction: Direction,
+    ) -> Option<(Text<'c>, f64)> {
+        if steps > NEAR {
+            return None;
         }
-        self.walk_chunks(from, direction, visit)
+        let mut found = None;
+        let _: Result<bool, ()> = self.iterate_from(from, direction, &mut |key| {
+            if steps == 0 {
+                // SAFETY: the iterator is at an element.
+                found = unsafe { current(key) };
+                return Ok(false);
+            }
+            steps -= 1;
+            Ok(true)
+        });
+        found
     }
 
     /// Steps through elements whose scores are in a range, both ends included, until `visit` says false.

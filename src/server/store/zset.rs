@@ -9,7 +9,7 @@ use redis_module::raw;
 use super::effects::Change;
 use super::named::{check_absent, check_named};
 use super::walk::current;
-use crate::board::{Direction, Only, Put, Store};
+use crate::board::{Direction, Only, Put, Spot, Store};
 use crate::error::{Error, NamedKey, Result};
 use crate::server::api::{climbs_for_ranks, kept, Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
@@ -299,9 +299,13 @@ impl<'c> Store for ZSet<'c> {
         }
     }
 
+    fn step(&self, from: (&Text<'c>, f64), steps: u64, direction: Direction) -> Option<(Text<'c>, f64)> {
+        self.step_from(from, steps, direction)
+    }
+
     fn walk(
         &self,
-        from: u64,
+        from: Spot<Text<'c>>,
         direction: Direction,
         visit: &mut dyn FnMut(Text<'c>, f64) -> Result<bool>,
     ) -> Result<()> {
