@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::listeners::nobody_listens;
 use crate::number::FloatText;
-use crate::server::api::{Ctx, EventClass, Text};
+use crate::server::api::{kept, Ctx, EventClass, Text};
 use crate::stats;
 
 /// So many changes are compared one by one.
@@ -192,13 +192,17 @@ impl<'n> Sent<'n> {
 }
 
 fn replicate_run<'a>(ctx: Ctx, key: &Text<'a>, run: &[Noted<'a>], number: &mut FloatText) {
-    let mut args: Vec<Text<'a>> = vec![key.clone()];
+    let mut args: SmallVec<[Text<'a>; 8]> = SmallVec::new();
+    args.push(key.clone());
     let mut command = c"UNLINK";
     for noted in run {
         match &noted.change {
             Change::Zadd(score, element, _) => {
                 command = c"ZADD";
-                args.extend([Text::new(number.print(*score).as_bytes()), element.clone()]);
+                // Every other element of a board with an index is at -inf.
+                let text = number.print(*score).as_bytes();
+                args.push(if score.is_finite() { Text::new(text) } else { kept(text) });
+                args.push(element.clone());
             }
             Change::Zrem(element) => {
                 command = c"ZREM";
