@@ -44,7 +44,8 @@ fn claim(con: &mut Connection, line: &str) -> Vec<(String, i64)> {
 
 on_every_server! {
     fn effects_are_plain_and_few(kind: Kind) {
-        let server = Server::builder(kind).appendonly().start();
+        // With `everysec` the server puts off writing to the file while another thread syncs it.
+        let server = Server::builder(kind).appendonly().config("appendfsync no").start();
         let mut con = server.connect();
         expect(&mut con, "DUE.ADD q AT 1000 a b c", "3");
         expect(&mut con, "DUE.ADD q AT 1000 a b c", "0");
