@@ -95,9 +95,14 @@ async function openSales() {
 
 /** An action whose effect its player sees at once. */
 const seen = (act) => async (visit) => {
-  const answer = await act(visit);
-  showTo(({ player }) => player === visit.player).catch(report);
-  return answer;
+  try {
+    return await act(visit);
+  } catch (error) {
+    report(error);
+    throw error;
+  } finally {
+    showTo(({ player }) => player === visit.player).catch(report);
+  }
 };
 
 const web = createWeb({
@@ -111,7 +116,7 @@ const web = createWeb({
     '/score': seen(({ player, tab }) => arena.score(player, tab)),
     '/buy': seen(async ({ player }) => ({ bought: await sale.buy(player) })),
     '/name': seen(async ({ player, text }) => {
-      const name = text.replace(/[\p{C}\s]+/gu, ' ').trim().slice(0, 20);
+      const name = [...text.replace(/[\p{C}\s]+/gu, ' ').trim()].slice(0, 20).join('');
       if (name) await arena.rename(player, name);
       return { name };
     }),

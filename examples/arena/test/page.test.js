@@ -201,7 +201,7 @@ for (const [kind, program] of Object.entries(SERVERS)) {
       await visitor.close();
     });
 
-    test('goes on when the server is started again, with and without its data', async () => {
+    test('goes on when the server is started again, with and without its data, and when it is emptied', async (t) => {
       const visitor = await Visitor.open(app);
       await visitor.hit();
       const { points } = await until('points', async () => ((await visitor.me()).points > 0) && visitor.me());
@@ -216,6 +216,12 @@ for (const [kind, program] of Object.entries(SERVERS)) {
         await hasMoved(visitor);
         assert.equal((await visitor.me()).points >= points, !isLost);
       }
+      const client = await createClient({ url: redis.url }).connect();
+      t.after(() => client.destroy());
+      await client.flushAll();
+      await hasMoved(visitor);
+      await until('a thousand players', async () => (await client.zCard('{arena}')) > 1000);
+      await visitor.isLive();
       await until('the next sale', async () => /^0:\d\d|Open$/.test(await visitor.text('#clock')));
       await visitor.close({ errors: ['503'] });
     });
