@@ -70,7 +70,8 @@ const port = await free(Number(PORT));
 const webPort = await free(Number(WEB_PORT));
 // With an AOF, the boards are still there when the server is started again.
 const persistence = ['--dir', directory, '--appendonly', 'yes', '--save', ''];
-keep('redis', REDIS_SERVER, ['--port', port, '--bind', '127.0.0.1', '--logfile', log, ...persistence, '--loadmodule', REDIS_RANK_SO].map(String));
+const address = ['--port', String(port), '--bind', '127.0.0.1', '--logfile', log];
+keep('redis', REDIS_SERVER, [...address, ...persistence, '--loadmodule', REDIS_RANK_SO]);
 console.log(`Restart the server while you watch: redis-cli -p ${port} SHUTDOWN`);
 console.log('(Press Ctrl-C to stop. Nothing is kept.)');
 keep('arena', process.execPath, [fileURLToPath(new URL('server.js', import.meta.url))], {

@@ -7,7 +7,8 @@ import { extname } from 'node:path';
 
 const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml' };
 const folder = new URL('public/', import.meta.url);
-const files = new Map(readdirSync(folder).map((name) => [`/${name}`, { type: TYPES[extname(name)], body: readFileSync(new URL(name, folder)) }]));
+const load = (name) => ({ type: TYPES[extname(name)], body: readFileSync(new URL(name, folder)) });
+const files = new Map(readdirSync(folder).map((name) => [`/${name}`, load(name)]));
 files.set('/', files.get('/index.html'));
 
 const HEADERS = {

@@ -44,6 +44,8 @@ export class Bucket {
     this.meter.toggleAttribute('data-empty', hits === 0);
     this.note.toggleAttribute('data-denied', isDenied);
     if (this.meter.ariaValueNow !== String(hits)) this.meter.ariaValueNow = String(hits);
-    [...this.meter.children].forEach((cell, index) => cell.style.setProperty('--full', Math.min(1, Math.max(0, level - index)).toFixed(3)));
+    [...this.meter.children].forEach((cell, index) => {
+      cell.style.setProperty('--full', Math.min(1, Math.max(0, level - index)).toFixed(3));
+    });
   }
 }

@@ -21,7 +21,9 @@ export class Rows {
   }
 
   show(entries, me) {
-    const before = new Map([...this.rows].map(([id, row]) => [id, row.element.offsetParent ? row.element.getBoundingClientRect().top : null]));
+    // A phone does not show all of them, and what is hidden has no place to start from.
+    const top = ({ element }) => (element.offsetParent ? element.getBoundingClientRect().top : null);
+    const before = new Map([...this.rows].map(([id, row]) => [id, top(row)]));
     const kept = new Map(entries.map((entry) => [entry.id, this.rows.get(entry.id) ?? make(entry.id)]));
     for (const entry of entries) kept.get(entry.id).set(entry, entry.id === me);
     this.rows = kept;

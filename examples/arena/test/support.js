@@ -79,8 +79,9 @@ export class Redis {
     const redis = new Redis();
     redis.port = await freePort();
     redis.directory = mkdtempSync(join(tmpdir(), 'arena-test-'));
-    const words = ['--port', redis.port, '--bind', '127.0.0.1', '--dir', redis.directory, '--appendonly', 'yes', '--save', '', '--loadmodule', module];
-    redis.process = new Process(program, words.map(String));
+    const persistence = ['--dir', redis.directory, '--appendonly', 'yes', '--save', ''];
+    const words = ['--port', String(redis.port), '--bind', '127.0.0.1', ...persistence, '--loadmodule', module];
+    redis.process = new Process(program, words);
     await redis.restart();
     return redis;
   }
@@ -127,7 +128,8 @@ export class App {
     const app = new App();
     app.port = await freePort();
     app.url = `http://127.0.0.1:${app.port}/`;
-    const env = { ...process.env, REDIS_URL: redis.url, WEB_PORT: String(app.port), SALE_SECONDS: String(SALE_SECONDS), SALE_ITEMS: String(SALE_ITEMS) };
+    const settings = { REDIS_URL: redis.url, WEB_PORT: String(app.port), SALE_SECONDS: String(SALE_SECONDS), SALE_ITEMS: String(SALE_ITEMS) };
+    const env = { ...process.env, ...settings };
     app.process = new Process(process.execPath, [join(arena, 'server.js')], { env });
     await app.restart();
     return app;
@@ -143,7 +145,10 @@ export class App {
 }
 
 export async function startBrowser() {
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+  const args = [
+    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+    '--disable-component-update', '--disable-sync',
+  ];
   return chromium.launch({ executablePath: browserProgram, args, headless: true });
 }
 
