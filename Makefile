@@ -17,7 +17,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test lint unit integration bench soak fuzz fuzz-targets memory valgrind install uninstall dist deb clean
+.PHONY: help build run demo test lint unit integration bench soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,17 @@ valgrind: ## run the tests under valgrind (an hour); ARGS is a filter
 	cargo build --release
 	scripts/valgrind.sh '$(MODULE)' $(ARGS)
 
+# DENY narrows the checks: without a network, DENY='bans licenses sources' leaves out the database of vulnerabilities.
+deny: ## check licences, sources and known vulnerabilities of the crates; DENY narrows the checks
+	@scripts/setup.sh deny
+	cargo deny check $(DENY)
+
+SERVER ?= redis-7.4
+SERVER_SOURCE ?=
+
+server: ## build the server SERVER (redis-7.4) from its source, for tests: REDIS_SERVER=.servers/redis-7.4/redis-server
+	@scripts/server.sh '$(SERVER)' $(SERVER_SOURCE)
+
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
 install: ## install the module and its documents under PREFIX (/usr); DESTDIR is prepended
 	@test -f '$(READY_MODULE)' || { echo '$(READY_MODULE) does not exist: run make build first' >&2; exit 1; }
@@ -117,6 +128,9 @@ install: ## install the module and its documents under PREFIX (/usr); DESTDIR is
 	done
 	@echo 'documents: $(DOC_DIR)'
 	@echo 'add to redis.conf: loadmodule $(PREFIX)/lib/redis/modules/$(notdir $(MODULE))'
+
+install-strip: install ## the same, without the module's debug symbols
+	strip --strip-unneeded '$(MODULE_DIR)/$(notdir $(MODULE))'
 
 uninstall: ## remove what make install installed
 	rm -f '$(MODULE_DIR)/$(notdir $(MODULE))'

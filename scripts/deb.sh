@@ -14,8 +14,7 @@ architecture=$(dpkg --print-architecture)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 tree=$stage/tree
-make --no-print-directory install DESTDIR="$tree" PREFIX=/usr REDIS_RANK_SO="$module" >&2
-strip --strip-unneeded "$tree/usr/lib/redis/modules/libredis_rank.so"
+make --no-print-directory install-strip DESTDIR="$tree" PREFIX=/usr REDIS_RANK_SO="$module" >&2
 cp "$tree/usr/share/doc/redis-rank/LICENSE" "$tree/usr/share/doc/redis-rank/copyright"
 
 # The unit allows /usr/lib as it is; this keeps the module loadable if the distribution narrows that.

@@ -6,6 +6,7 @@
 #   scripts/setup.sh run      what build needs, and redis-server
 #   scripts/setup.sh test     all of these, Valkey in .servers/, and what the clients' tests need
 #   scripts/setup.sh fuzz     what build needs, and cargo-fuzz
+#   scripts/setup.sh deny     Rust and cargo-deny
 #
 # Where everything is there it changes nothing and takes no time. What it cannot install it names,
 # and fails; only Valkey and what the clients need may be missing, unless CI=true.
@@ -14,8 +15,8 @@ cd "$(dirname "$0")/.."
 
 purpose=${1:-}
 case $purpose in
-build | lint | run | test | fuzz) ;;
-*) echo "usage: $0 build|lint|run|test|fuzz" >&2 && exit 2 ;;
+build | lint | run | test | fuzz | deny) ;;
+*) echo "usage: $0 build|lint|run|test|fuzz|deny" >&2 && exit 2 ;;
 esac
 
 # The Valkey that the guarantees are tested on.
@@ -323,22 +324,26 @@ ensure_client() { # the language
     if [ "${CI:-}" = true ]; then exit 1; fi
 }
 
-# --- cargo-fuzz -----------------------------------------------------------------------------------
+# --- cargo-fuzz, cargo-deny -----------------------------------------------------------------------
 
-ensure_cargo_fuzz() {
-    have cargo-fuzz && return
-    say 'installing cargo-fuzz'
-    cargo install cargo-fuzz --locked >&2 </dev/null && have cargo-fuzz && return
-    say 'cargo-fuzz is missing; please install it and try again: cargo install cargo-fuzz --locked'
+ensure_cargo_tool() { # its name
+    have "$1" && return
+    say "installing $1"
+    cargo install "$1" --locked >&2 </dev/null && have "$1" && return
+    say "$1 is missing; please install it and try again: cargo install $1 --locked"
     say '(cargo puts it into ~/.cargo/bin, which has to be in PATH)'
     exit 1
 }
 
 manager=$(package_manager)
 check_rust
+if is_purpose deny; then
+    ensure_cargo_tool cargo-deny
+    exit
+fi
 install_missing
 if is_purpose fuzz; then
-    ensure_cargo_fuzz
+    ensure_cargo_tool cargo-fuzz
 fi
 if is_purpose test; then
     ensure_valkey
