@@ -148,6 +148,7 @@ dist: $(if $(REDIS_RANK_SO),,build) ## build a tarball of the module and its doc
 	@echo '$(DIST_DIR)/$(PACKAGE).tar.gz'
 
 deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
+	@scripts/setup.sh deb
 	@scripts/deb.sh '$(READY_MODULE)' '$(VERSION)' '$(DIST_DIR)'
 
 clean: ## remove build output and downloaded servers and clients

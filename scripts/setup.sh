@@ -7,6 +7,7 @@
 #   scripts/setup.sh test     all of these, Valkey in .servers/, and what the clients' tests need
 #   scripts/setup.sh fuzz     what build needs, and cargo-fuzz
 #   scripts/setup.sh deny     Rust and cargo-deny
+#   scripts/setup.sh deb      what build needs, and Debian's dpkg-dev
 #
 # Where everything is there it changes nothing and takes no time. What it cannot install it names,
 # and fails; only Valkey and what the clients need may be missing, unless CI=true.
@@ -15,8 +16,8 @@ cd "$(dirname "$0")/.."
 
 purpose=${1:-}
 case $purpose in
-build | lint | run | test | fuzz | deny) ;;
-*) echo "usage: $0 build|lint|run|test|fuzz|deny" >&2 && exit 2 ;;
+build | lint | run | test | fuzz | deny | deb) ;;
+*) echo "usage: $0 build|lint|run|test|fuzz|deny|deb" >&2 && exit 2 ;;
 esac
 
 # The Valkey that the guarantees are tested on.
@@ -74,7 +75,7 @@ missing_things() {
     have_libclang || echo libclang
     if is_purpose run test && ! have_redis; then echo redis; fi
     # Only Debian's tools make Debian's packages.
-    if is_purpose test && have dpkg && ! have dpkg-shlibdeps; then echo dpkg-dev; fi
+    if is_purpose test deb && have dpkg && ! have dpkg-shlibdeps; then echo dpkg-dev; fi
 }
 
 # --- Rust, which has an installer of its own ------------------------------------------------------

@@ -132,7 +132,7 @@ pub fn check(cluster: &Cluster) {
     cluster.wait_until_whole();
     let check = || {
         let address = format!("127.0.0.1:{}", cluster.nodes[0].port());
-        let output = Command::new("redis-cli").args(["--cluster", "check", &address]).output().expect("redis-cli runs");
+        let output = Command::new(redis_cli()).args(["--cluster", "check", &address]).output().expect("redis-cli runs");
         (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
     // The nodes hear of each other's changes by gossip.
