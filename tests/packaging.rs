@@ -82,6 +82,19 @@ fn installing_what_was_not_built_fails_and_says_so() {
     );
 }
 
+/// What has changed since, then what is in this version; and the clients have the version of the module.
+#[test]
+fn one_version_everywhere() {
+    let version = env!("CARGO_PKG_VERSION");
+    let read =
+        |file: &str| std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let changes = read("CHANGELOG.md");
+    let mut headings = changes.lines().filter_map(|line| line.strip_prefix("## "));
+    assert_eq!((headings.next(), headings.next()), (Some("Unreleased"), Some(version)));
+    assert!(read("clients/python/pyproject.toml").contains(&format!("\nversion = \"{version}\"\n")));
+    assert!(read("clients/javascript/package.json").contains(&format!("\"version\": \"{version}\"")));
+}
+
 /// The module loads from there, works, and has the version that Cargo.toml says: 1.2.3 is 10203.
 #[track_caller]
 fn assert_loads(kind: Kind, module: &Path) {
