@@ -20,3 +20,18 @@ FROM ${SERVER} AS server
 COPY --from=build /stage/usr/lib/redis/modules/ /usr/lib/redis/modules/
 HEALTHCHECK --interval=5s --timeout=3s --retries=5 CMD redis-cli ping | grep -Eq 'PONG|NOAUTH'
 CMD ["redis-server", "--loadmodule", "/usr/lib/redis/modules/libredis_rank.so"]
+
+# The page of examples/arena, with the client of this repository.
+FROM node:24-bookworm AS page
+WORKDIR /src
+COPY Cargo.toml Makefile ./
+COPY scripts/setup.sh scripts/
+COPY clients/javascript clients/javascript
+COPY examples/arena examples/arena
+RUN make page-setup
+USER node
+HEALTHCHECK --interval=5s --timeout=3s --retries=5 CMD node -e "fetch('http://127.0.0.1:8080/').then((page) => process.exit(page.ok ? 0 : 1), () => process.exit(1))"
+CMD ["make", "page"]
+
+# What docker build makes if nothing else is asked for.
+FROM server AS default

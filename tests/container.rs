@@ -2,12 +2,15 @@
 //! servers start as they would in their containers.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use yaml_rust2::{Yaml, YamlLoader};
 
-use crate::packaging::{make, path, root};
+use crate::clients::can_use_javascript;
+use crate::packaging::{make, make_command, path, root};
 use crate::support::*;
 
 /// Where the image is put together.
@@ -51,7 +54,7 @@ fn build_in(stage: &Path) {
         let line = step.rest.replace(STAGE, path(stage));
         let args: Vec<&str> = line.strip_prefix("make ").expect("a make target").split(' ').collect();
         // `make test` has built the module before it runs the tests.
-        if args != ["build"] {
+        if step.stage == "build" && args != ["build"] {
             make(&args);
         }
     }
@@ -143,6 +146,53 @@ on_every_server! {
         let port = primary.port();
         drop(primary);
         assert!(!is_healthy(port));
+    }
+}
+
+on_every_server! {
+    fn the_page_works_with_a_server_elsewhere(kind: Kind) {
+        if !can_use_javascript() {
+            return;
+        }
+        let setup = steps().into_iter().find(|step| step.name == "RUN" && step.stage == "page").expect("a step");
+        make(&[setup.rest.strip_prefix("make ").expect("a make target")]);
+        let primary = Server::builder(kind).tcp().start();
+        let compose = compose();
+        let page = &compose["services"]["page"];
+        let words = strings(&page["command"]);
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|probe| probe.local_addr()).expect("a port").port();
+        let mut command = make_command(&words[1..].iter().map(String::as_str).collect::<Vec<_>>());
+        for (name, value) in page["environment"].as_hash().expect("an environment") {
+            let value = value.as_str().expect("a string").replace("primary:6379", &format!("127.0.0.1:{}", primary.port()));
+            command.env(name.as_str().expect("a name"), value);
+        }
+        let running = Running(command.env("WEB_PORT", port.to_string()).stdout(Stdio::null()).spawn().expect("make"));
+        // Not 127.0.0.1, since Docker comes to the container from outside.
+        let get = || -> Option<String> {
+            let mut page = TcpStream::connect(("127.0.0.2", port)).ok()?;
+            page.write_all(b"GET / HTTP/1.0\r\nHost: 127.0.0.1:8080\r\n\r\n").ok()?;
+            let mut text = String::new();
+            page.read_to_string(&mut text).ok()?;
+            Some(text)
+        };
+        wait_until(|| get().is_some_and(|text| text.starts_with("HTTP/1.1 200") && text.contains("<html")));
+        wait_until(|| reply(&mut primary.connect(), "DBSIZE") != "0");
+        let check = steps().into_iter().find(|step| step.name == "HEALTHCHECK" && step.stage == "page").expect("a check");
+        let check = check.rest.split_once("CMD ").expect("a command").1.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}"));
+        assert!(Command::new("sh").args(["-c", &check]).status().expect("a shell").success());
+        // It ends with what started it.
+        drop(running);
+        wait_until(|| TcpStream::connect(("127.0.0.1", port)).is_err());
+    }
+}
+
+/// A program that is ended as Docker ends a container.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = self.0.wait();
     }
 }
 
