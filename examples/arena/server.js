@@ -1,4 +1,4 @@
-// The page and its events, on 127.0.0.1 alone.
+// The page and its events, on 127.0.0.1 alone unless WEB_HOST says otherwise, as a container must.
 //
 //   node server.js
 //
@@ -17,7 +17,7 @@ import { play, shop } from './bots.js';
 import { Sale } from './sale.js';
 
 const ROUND_MS = 500;
-const { REDIS_URL = 'redis://127.0.0.1:6379', WEB_PORT = '8080', SALE_SECONDS = '30', SALE_ITEMS = '8' } = process.env;
+const { REDIS_URL = 'redis://127.0.0.1:6379', WEB_PORT = '8080', WEB_HOST = '127.0.0.1', SALE_SECONDS = '30', SALE_ITEMS = '8' } = process.env;
 
 // Without a queue a call fails at once while the server is away, and the page can say so.
 const client = createClient({ url: REDIS_URL, disableOfflineQueue: true, socket: { reconnectStrategy: () => 250 } });
@@ -175,7 +175,7 @@ const server = createServer((request, response) => {
   reply(response, 404);
 });
 
-server.listen(Number(WEB_PORT), '127.0.0.1', () => {
+server.listen(Number(WEB_PORT), WEB_HOST, () => {
   console.log(`The arena is open: http://127.0.0.1:${server.address().port}`);
 });
 client.connect().catch(report);
