@@ -50,7 +50,7 @@ WEB_PORT ?= 8080
 play: ## open a page with a live board, a rate limit and a flash sale, on WEB_PORT (8080)
 	@scripts/setup.sh play
 	$(if $(REDIS_RANK_SO),,cargo build --release)
-	@$(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' PORT=$(PORT) WEB_PORT=$(WEB_PORT) \
+	@exec env $(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' PORT=$(PORT) WEB_PORT=$(WEB_PORT) \
 		node examples/arena/play.js
 
 page-setup: ## fetch what the page of make play needs

@@ -31,21 +31,23 @@ function inForm(now) {
 }
 
 /** Some bots score. Where they are missing, all of them get a history first. */
-export async function play({ board, write }) {
-  const [members] = await write(board.calls.count());
-  if (members < BOTS.length) await seed({ board, write });
+export async function play(arena) {
+  const { board } = arena;
+  const [members] = await arena.write(board.calls.count());
+  if (members < BOTS.length) await seed(arena);
   const now = Date.now();
   const hits = Array.from({ length: HITS_A_ROUND }, () => board.calls.incr(inForm(now).id, 10 + upTo(140)));
-  await write(...hits);
+  await arena.write(...hits);
 }
 
 // A write AT a past time goes to the periods of that time, and to the board of all time.
-async function seed({ board, write }) {
+async function seed(arena) {
+  const { board } = arena;
   const [week] = await board.periods('week');
   const longAgo = Date.UTC(2025, 0, 1);
-  await write(...BOTS.map(({ id, name }) => board.calls.add(id, upTo(10_000), { at: longAgo, data: { name } })));
-  await write(...BOTS.map(({ id }) => board.calls.incr(id, upTo(10_000), { at: week.start })));
-  await write(...BOTS.map(({ id }) => board.calls.incr(id, upTo(20_000))));
+  await arena.write(...BOTS.map(({ id, name }) => board.calls.add(id, upTo(10_000), { at: longAgo, data: { name } })));
+  await arena.write(...BOTS.map(({ id }) => board.calls.incr(id, upTo(10_000), { at: week.start })));
+  await arena.write(...BOTS.map(({ id }) => board.calls.incr(id, upTo(20_000))));
 }
 
 /** Bots buy too, after a start for the people. */

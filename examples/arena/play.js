@@ -34,11 +34,12 @@ function keep(name, program, words, options) {
   const child = spawn(program, words, { stdio: ['ignore', 'inherit', 'inherit'], ...options });
   running.set(name, child);
   child.on('error', (error) => end(1, `${program}: ${error.message}`));
-  child.on('exit', () => {
+  child.on('exit', (code) => {
     running.delete(name);
     if (isEnding) {
       finish();
-    } else if (Date.now() - began < TOO_SOON_MS) {
+    } else if (code > 0 && Date.now() - began < TOO_SOON_MS) {
+      // It would fail again.
       end(1, name === 'redis' ? readFileSync(log, 'utf8') : `${name} ended`);
     } else {
       keep(name, program, words, options);

@@ -1,29 +1,51 @@
-"""The calls in the reference, docs/commands/*.md, send the command of their section."""
+"""The calls in the reference, docs/commands/*.md, work, and send the command of their section."""
 
 import re
 from pathlib import Path
 from typing import Any
-import unittest
 
-from redis_rank import Claim
-from redis_rank.board import BoardCalls
-from redis_rank.due import ScheduleCalls
-from redis_rank.rate import LeaseCalls, LimiterCalls
+import redis
+from redis_rank import Lease, Leaderboard, Period, RateLimiter, Schedule
+
+from support import URL, Case
 
 PAGES = Path(__file__).parent.parent.parent.parent / "docs/commands"
-NAMES: dict[str, Any] = {
-    "board": BoardCalls("game", {}), "limiter": LimiterCalls(["5/1s"], {}), "lease": LeaseCalls("job", 1, 30),
-    "schedule": ScheduleCalls("jobs"), "claim": Claim("mail:7", 1, 1, 0),
-}  # fmt: skip
 
 
-class Reference(unittest.TestCase):
+class Recorder(redis.Redis):  # type: ignore[type-arg]
+    sent: list[str] = []
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        self.sent.append(args[0])
+        return super().execute_command(*args, **options)
+
+
+class Reference(Case):
     def test_calls_send_the_command_of_their_section(self) -> None:
         shown = 0
-        for page in PAGES.glob("*.md"):
+        for page in sorted(PAGES.glob("*.md")):
             for section in page.read_text().split("\n## ")[1:]:
+                command = section.splitlines()[0]
                 for code in re.findall(r"^Python: `(.*)`<br>$", section, re.M):
-                    with self.subTest(code):
-                        self.assertEqual(eval(code, dict(NAMES)).name, section.splitlines()[0])
+                    with self.subTest(code), Recorder.from_url(URL) as client:
+                        eval(code, names(client, command))
+                        self.assertEqual(client.sent[-1], command)
                         shown += 1
         self.assertGreater(shown, 30)
+
+
+def names(client: redis.Redis, command: str) -> dict[str, Any]:  # type: ignore[type-arg]
+    """What the calls refer to: a board with members, a limiter, a lease, and a schedule with an item that was claimed."""
+    client.flushall()
+    # A board with periods cannot be rotated.
+    periods = [Period("DAY", "{game}:day:")] if command == "RANK.PERIODS" else []
+    board = Leaderboard(client, "game", data="{game}:players", periods=periods)
+    if command != "RANK.CREATE":
+        board.add_many({"ann": 50, "bob": 70, "eve": 120})
+    schedule = Schedule(client, "jobs")
+    schedule.add("mail:7", after=0)
+    [claim] = schedule.claim()
+    return {
+        "client": client, "Leaderboard": Leaderboard, "Period": Period, "board": board, "schedule": schedule, "claim": claim,
+        "limiter": RateLimiter(client, "5/1s"), "lease": Lease(client, "job", limit=3, lease="30s"),
+    }  # fmt: skip

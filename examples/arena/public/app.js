@@ -54,6 +54,7 @@ function show(event) {
 
 function place({ rank: now, name }, members) {
   $('rank').textContent = `#${number.format(now)}`;
+  document.title = `#${number.format(now)} · Arena`;
   $('place-note').textContent = now === 1 ? 'You lead.' : `ahead of ${number.format(members - now)}`;
   $('marker').style.setProperty('--at', (members - now) / Math.max(1, members - 1));
   if (document.activeElement !== $('name')) $('name').value = name;
@@ -89,10 +90,8 @@ $('buy').addEventListener('click', async () => {
   if (answer) sale.answer(answer.bought);
 });
 
-$('name-form').addEventListener('submit', (event) => {
-  event.preventDefault();
-  $('name').blur();
-});
+// Enter fires `change` too.
+$('name-form').addEventListener('submit', (event) => event.preventDefault());
 $('name').addEventListener('change', () => post('/name', $('name').value));
 
 tabs(document.querySelector('[role=tablist]'), (chosen) => {

@@ -28,6 +28,7 @@ export class SaleStrip {
       if (state === 'open') this.say('The sale is open.');
     }
     this.write();
+    this.draw();
   }
 
   answer(bought) {

@@ -76,8 +76,9 @@ class Visitor {
     return this.page.evaluate(() => [...document.querySelectorAll('#meter i')].reduce((sum, cell) => sum + Number(cell.style.getPropertyValue('--full')), 0));
   }
 
-  saleState() {
-    return this.page.locator('#sale').getAttribute('data-state');
+  /** The state of the sale, and what its clock shows at that moment. */
+  sale() {
+    return this.page.evaluate(() => `${document.getElementById('sale').dataset.state} ${document.getElementById('clock').textContent}`);
   }
 }
 
@@ -176,14 +177,13 @@ for (const [kind, program] of Object.entries(SERVERS)) {
         new MutationObserver(() => sale.dataset.state === 'open' && window.openings.push(Date.now())).observe(sale, { attributeFilter: ['data-state'] });
       });
       const buy = () => visitor.page.locator('#buy').click({ force: true });
-      await until('a sale to come', async () => (await visitor.saleState()) !== 'open');
+      await until('a sale to come', async () => !(await visitor.sale()).startsWith('open'));
       await buy();
       await until('a refusal', async () => ['Not open yet.', 'Sold out.'].includes(await visitor.text('#sale-text')));
       await until('a countdown', async () => /^0:\d\d$/.test(await visitor.text('#clock')));
 
       await until('one of them is mine', async () => {
-        await until('the sale opens', async () => (await visitor.saleState()) === 'open');
-        assert.equal(await visitor.text('#clock'), 'Open');
+        await until('the sale opens', async () => (await visitor.sale()) === 'open Open');
         const { points } = await visitor.me();
         await buy();
         // On a busy machine the bots may be faster.
@@ -192,16 +192,16 @@ for (const [kind, program] of Object.entries(SERVERS)) {
       });
       const [opened] = await visitor.page.evaluate(() => window.openings);
       const late = opened % (SALE_SECONDS * 1000);
-      assert.ok(late < 2000, `the sale opened ${late} ms after its second`);
+      assert.ok(late < 4000, `the sale opened ${late} ms after its second`);
 
-      await until('sold out', async () => (await visitor.saleState()) === 'sold');
+      await until('sold out', async () => (await visitor.sale()).startsWith('sold'));
       assert.match(await visitor.text('#sale-text'), /^Sold out\. You got 2,000 points\.$/);
       assert.equal(await visitor.page.locator('#stock li').count(), SALE_ITEMS);
       assert.equal(await visitor.page.evaluate(() => window.layouts.size), 1, 'the page jumps');
       await visitor.close();
     });
 
-    test('goes on when the server is started again, with and without its data', async () => {
+    test('goes on when the server is started again, with and without its data, and when it is emptied', async (t) => {
       const visitor = await Visitor.open(app);
       await visitor.hit();
       const { points } = await until('points', async () => ((await visitor.me()).points > 0) && visitor.me());
@@ -216,6 +216,12 @@ for (const [kind, program] of Object.entries(SERVERS)) {
         await hasMoved(visitor);
         assert.equal((await visitor.me()).points >= points, !isLost);
       }
+      const client = await createClient({ url: redis.url }).connect();
+      t.after(() => client.destroy());
+      await client.flushAll();
+      await hasMoved(visitor);
+      await until('a thousand players', async () => (await client.zCard('{arena}')) > 1000);
+      await visitor.isLive();
       await until('the next sale', async () => /^0:\d\d|Open$/.test(await visitor.text('#clock')));
       await visitor.close({ errors: ['503'] });
     });
@@ -354,13 +360,16 @@ for (const [kind, program] of Object.entries(SERVERS)) {
       ]) assert.equal((await ask(headers, options)).status, status, JSON.stringify([headers, options]));
     });
 
-    test('make play starts everything, starts again what ended, and leaves nothing', async () => {
+    test('make play starts everything, starts again what ended, and leaves nothing', async (t) => {
       const directory = mkdtempSync(join(tmpdir(), 'arena-play-'));
+      t.after(() => rmSync(directory, { recursive: true }));
       const play = await startPlay(program, directory);
+      t.after(() => play.stop('SIGINT'));
       const url = /open: (\S+)/.exec(play.output)[1];
       const port = /-p (\d+)/.exec(play.output)[1];
       const visitor = await Visitor.open({ url });
       const client = await createClient({ url: `redis://127.0.0.1:${port}` }).on('error', () => {}).connect();
+      t.after(() => client.destroy());
       const server = async () => /process_id:(\d+)/.exec(await client.info('server').catch(() => ''))?.[1];
       const first = await server();
       await client.sendCommand(['SHUTDOWN']).catch(() => {});
@@ -368,10 +377,8 @@ for (const [kind, program] of Object.entries(SERVERS)) {
       await visitor.isLive();
       await hasMoved(visitor);
       await visitor.close();
-      client.destroy();
       await play.stop('SIGINT');
       assert.deepEqual(readdirSync(directory), []);
-      rmSync(directory, { recursive: true });
     });
   });
 }

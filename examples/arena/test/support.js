@@ -60,7 +60,11 @@ class Process {
     this.child = spawn(this.program, this.words, { stdio: ['ignore', 'pipe', 'pipe'], ...this.options });
     this.ended = new Promise((done) => this.child.once('close', done));
     for (const stream of [this.child.stdout, this.child.stderr]) stream.on('data', (data) => (this.output += data));
-    await until(`${this.program} starts: ${this.output}`, isReady);
+    try {
+      await until('it starts', isReady);
+    } catch (error) {
+      throw new Error(`${this.program}: ${this.output}`, { cause: error });
+    }
     return this;
   }
 
