@@ -329,12 +329,13 @@ fetch_packages() { # a directory, and npm's further arguments
 
 have_javascript_client() {
     local npm
-    find_node && have_packages clients/javascript && have_packages examples/javascript
+    find_node && have_packages clients/javascript && have_packages examples/javascript && have_packages examples/arena
 }
 
 fetch_javascript_client() {
     local npm
-    ensure_node && fetch_packages clients/javascript && fetch_packages examples/javascript
+    ensure_node && fetch_packages clients/javascript && fetch_packages examples/javascript &&
+        fetch_packages examples/arena --omit=dev
 }
 
 ensure_client() { # the language

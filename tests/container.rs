@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use yaml_rust2::{Yaml, YamlLoader};
 
-use crate::clients::can_use_javascript;
+use crate::clients::can_serve_the_page;
 use crate::packaging::{make, make_command, path, root};
 use crate::support::*;
 
@@ -151,7 +151,7 @@ on_every_server! {
 
 on_every_server! {
     fn the_page_works_with_a_server_elsewhere(kind: Kind) {
-        if !can_use_javascript() {
+        if !can_serve_the_page() {
             return;
         }
         let setup = steps().into_iter().find(|step| step.name == "RUN" && step.stage == "page").expect("a step");
