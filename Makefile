@@ -164,6 +164,7 @@ dist: $(if $(REDIS_RANK_SO),,build) ## build a tarball of the module and its doc
 	@$(MAKE) --no-print-directory install MODULE_DIR='$(DIST_DIR)/$(PACKAGE)' DOC_DIR='$(DIST_DIR)/$(PACKAGE)'
 	objcopy --only-keep-debug '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))' '$(DIST_DIR)/$(PACKAGE).debug'
 	strip --strip-unneeded '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))'
+	objcopy --add-gnu-debuglink='$(DIST_DIR)/$(PACKAGE).debug' '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))'
 	tar -czf '$(DIST_DIR)/$(PACKAGE).tar.gz' -C '$(DIST_DIR)' '$(PACKAGE)'
 	rm -rf '$(DIST_DIR)/$(PACKAGE)'
 	cd '$(DIST_DIR)' && sha256sum '$(PACKAGE).tar.gz' '$(PACKAGE).debug' > '$(PACKAGE).sha256'

@@ -44,6 +44,9 @@ fn the_tarball_is_complete() {
     assert_eq!(names(&unpacked).len(), DOCUMENTS.len() + ["docs", "examples", "clients", &module].len());
     let stripped = std::fs::metadata(unpacked.join(&module)).expect("the module").len();
     assert!(stripped < std::fs::metadata(module_path()).expect("the module here").len(), "symbols are still in it");
+    // A debugger finds the symbols by the name that the module has for them.
+    let bytes = std::fs::read(unpacked.join(&module)).expect("the module");
+    assert!(bytes.windows(symbols.len()).any(|name| name == symbols.as_bytes()), "no link to {symbols}");
     assert_links(&unpacked);
     assert_loads(Kind::Redis, &unpacked.join(module));
 }
