@@ -17,7 +17,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play test test-page lint unit integration bench soak fuzz fuzz-targets memory valgrind install uninstall dist deb clean
+.PHONY: help build run demo play page page-setup test test-page lint unit integration bench soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,12 @@ play: ## open a page with a live board, a rate limit and a flash sale, on WEB_PO
 	$(if $(REDIS_RANK_SO),,cargo build --release)
 	@exec env $(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' PORT=$(PORT) WEB_PORT=$(WEB_PORT) \
 		node examples/arena/play.js
+
+page-setup: ## fetch what the page of make play needs
+	@scripts/setup.sh serve
+
+page: page-setup ## serve the page of make play with the server at REDIS_URL, on WEB_PORT (8080) of WEB_HOST (127.0.0.1)
+	@exec env $(WITH_NODE) WEB_PORT=$(WEB_PORT) node examples/arena/server.js
 
 test: ## run all checks: formatting, clippy, unit tests, and tests with real servers
 	@scripts/setup.sh test
@@ -121,6 +127,17 @@ valgrind: ## run the tests under valgrind (an hour); ARGS is a filter
 	cargo build --release
 	scripts/valgrind.sh '$(MODULE)' $(ARGS)
 
+# DENY narrows the checks: without a network, DENY='bans licenses sources' leaves out the database of vulnerabilities.
+deny: ## check licences, sources and known vulnerabilities of the crates; DENY narrows the checks
+	@scripts/setup.sh deny
+	cargo deny check $(DENY)
+
+SERVER ?= redis-7.4
+SERVER_SOURCE ?=
+
+server: ## build the server SERVER (redis-7.4) from its source, for tests: REDIS_SERVER=.servers/redis-7.4/redis-server
+	@scripts/server.sh '$(SERVER)' $(SERVER_SOURCE)
+
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
 install: ## install the module and its documents under PREFIX (/usr); DESTDIR is prepended
 	@test -f '$(READY_MODULE)' || { echo '$(READY_MODULE) does not exist: run make build first' >&2; exit 1; }
@@ -134,6 +151,9 @@ install: ## install the module and its documents under PREFIX (/usr); DESTDIR is
 	@echo 'documents: $(DOC_DIR)'
 	@echo 'add to redis.conf: loadmodule $(PREFIX)/lib/redis/modules/$(notdir $(MODULE))'
 
+install-strip: install ## the same, without the module's debug symbols
+	strip --strip-unneeded '$(MODULE_DIR)/$(notdir $(MODULE))'
+
 uninstall: ## remove what make install installed
 	rm -f '$(MODULE_DIR)/$(notdir $(MODULE))'
 	rm -rf '$(DOC_DIR)'
@@ -144,12 +164,14 @@ dist: $(if $(REDIS_RANK_SO),,build) ## build a tarball of the module and its doc
 	@$(MAKE) --no-print-directory install MODULE_DIR='$(DIST_DIR)/$(PACKAGE)' DOC_DIR='$(DIST_DIR)/$(PACKAGE)'
 	objcopy --only-keep-debug '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))' '$(DIST_DIR)/$(PACKAGE).debug'
 	strip --strip-unneeded '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))'
+	objcopy --add-gnu-debuglink='$(DIST_DIR)/$(PACKAGE).debug' '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))'
 	tar -czf '$(DIST_DIR)/$(PACKAGE).tar.gz' -C '$(DIST_DIR)' '$(PACKAGE)'
 	rm -rf '$(DIST_DIR)/$(PACKAGE)'
 	cd '$(DIST_DIR)' && sha256sum '$(PACKAGE).tar.gz' '$(PACKAGE).debug' > '$(PACKAGE).sha256'
 	@echo '$(DIST_DIR)/$(PACKAGE).tar.gz'
 
 deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
+	@scripts/setup.sh deb
 	@scripts/deb.sh '$(READY_MODULE)' '$(VERSION)' '$(DIST_DIR)'
 
 clean: ## remove build output and downloaded servers and clients

@@ -14,12 +14,11 @@ architecture=$(dpkg --print-architecture)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 tree=$stage/tree
-make --no-print-directory install DESTDIR="$tree" PREFIX=/usr REDIS_RANK_SO="$module" >&2
-strip --strip-unneeded "$tree/usr/lib/redis/modules/libredis_rank.so"
+make --no-print-directory install-strip DESTDIR="$tree" PREFIX=/usr REDIS_RANK_SO="$module" >&2
 cp "$tree/usr/share/doc/redis-rank/LICENSE" "$tree/usr/share/doc/redis-rank/copyright"
 
 # The unit allows /usr/lib as it is; this keeps the module loadable if the distribution narrows that.
-for server in redis-server valkey-server; do
+for server in redis-server redis-server@ valkey-server valkey-server@; do
     install -d "$tree/usr/lib/systemd/system/$server.service.d"
     printf '# From the package redis-rank: the server may load its modules.\n[Service]\nExecPaths=/usr/lib/redis/modules\n' \
         >"$tree/usr/lib/systemd/system/$server.service.d/redis-rank.conf"

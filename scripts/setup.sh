@@ -4,10 +4,13 @@
 #   scripts/setup.sh build    Rust (which it only asks for), a C compiler, libclang
 #   scripts/setup.sh lint     the same, rustfmt and clippy
 #   scripts/setup.sh run      what build needs, and redis-server
+#   scripts/setup.sh serve    Node.js, and what the page in examples/arena needs
 #   scripts/setup.sh play     what run needs, Node.js, and what the page in examples/arena needs
 #   scripts/setup.sh page     the same, Valkey in .servers/, Chromium, and what drives it
 #   scripts/setup.sh test     what lint and run need, Valkey in .servers/, and what the clients' tests need
 #   scripts/setup.sh fuzz     what build needs, and cargo-fuzz
+#   scripts/setup.sh deny     Rust and cargo-deny
+#   scripts/setup.sh deb      what build needs, and Debian's dpkg-dev
 #
 # Where everything is there it changes nothing and takes no time. What it cannot install it names,
 # and fails; only Valkey and what the clients' tests need may be missing, unless CI=true.
@@ -16,8 +19,8 @@ cd "$(dirname "$0")/.."
 
 purpose=${1:-}
 case $purpose in
-build | lint | run | play | page | test | fuzz) ;;
-*) echo "usage: $0 build|lint|run|play|page|test|fuzz" >&2 && exit 2 ;;
+build | lint | run | play | page | serve | test | fuzz | deny | deb) ;;
+*) echo "usage: $0 build|lint|run|play|page|serve|test|fuzz|deny|deb" >&2 && exit 2 ;;
 esac
 
 # The Valkey that the guarantees are tested on.
@@ -83,7 +86,7 @@ missing_things() {
     if is_purpose run play page test && ! have_redis; then echo redis; fi
     if is_purpose page && ! have_chromium; then echo chromium; fi
     # Only Debian's tools make Debian's packages.
-    if is_purpose test && have dpkg && ! have dpkg-shlibdeps; then echo dpkg-dev; fi
+    if is_purpose test deb && have dpkg && ! have dpkg-shlibdeps; then echo dpkg-dev; fi
 }
 
 # --- Rust, which has an installer of its own ------------------------------------------------------
@@ -326,12 +329,13 @@ fetch_packages() { # a directory, and npm's further arguments
 
 have_javascript_client() {
     local npm
-    find_node && have_packages clients/javascript && have_packages examples/javascript
+    find_node && have_packages clients/javascript && have_packages examples/javascript && have_packages examples/arena
 }
 
 fetch_javascript_client() {
     local npm
-    ensure_node && fetch_packages clients/javascript && fetch_packages examples/javascript
+    ensure_node && fetch_packages clients/javascript && fetch_packages examples/javascript &&
+        fetch_packages examples/arena --omit=dev
 }
 
 ensure_client() { # the language
@@ -346,31 +350,39 @@ ensure_client() { # the language
 ensure_page() {
     local npm arena=examples/arena extent=--include=dev
     # Only its tests need what drives a browser.
-    if is_purpose play; then extent=--omit=dev; fi
+    if is_purpose play serve; then extent=--omit=dev; fi
     if find_node && have_packages "$arena"; then
-        if is_purpose play || [ -d "$arena/node_modules/playwright-core" ]; then return; fi
+        if is_purpose play serve || [ -d "$arena/node_modules/playwright-core" ]; then return; fi
     fi
     ensure_node && fetch_packages "$arena" "$extent" && return
     say "what $arena needs could not be installed; Node.js $oldest_node or later and npm are needed"
     exit 1
 }
 
-# --- cargo-fuzz -----------------------------------------------------------------------------------
+# --- cargo-fuzz, cargo-deny -----------------------------------------------------------------------
 
-ensure_cargo_fuzz() {
-    have cargo-fuzz && return
-    say 'installing cargo-fuzz'
-    cargo install cargo-fuzz --locked >&2 </dev/null && have cargo-fuzz && return
-    say 'cargo-fuzz is missing; please install it and try again: cargo install cargo-fuzz --locked'
+ensure_cargo_tool() { # its name
+    have "$1" && return
+    say "installing $1"
+    cargo install "$1" --locked >&2 </dev/null && have "$1" && return
+    say "$1 is missing; please install it and try again: cargo install $1 --locked"
     say '(cargo puts it into ~/.cargo/bin, which has to be in PATH)'
     exit 1
 }
 
 manager=$(package_manager)
+if is_purpose serve; then
+    ensure_page
+    exit
+fi
 check_rust
+if is_purpose deny; then
+    ensure_cargo_tool cargo-deny
+    exit
+fi
 install_missing
 if is_purpose fuzz; then
-    ensure_cargo_fuzz
+    ensure_cargo_tool cargo-fuzz
 fi
 if is_purpose page test; then
     ensure_valkey

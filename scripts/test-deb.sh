@@ -4,7 +4,9 @@
 #   scripts/test-deb.sh OLDER.deb NEWER.deb
 #
 # Needs root. The copy is an overlay in a mount namespace of its own: nothing here changes. The server runs under what
-# the unit of Debian's redis-server says of executable files: NoExecPaths=/, ExecPaths=/usr/bin/redis-server /usr/lib.
+# the unit of Debian's redis-server says and this machine can do without systemd: only ExecPaths can be executed
+# (NoExecPaths=/), the system is read-only (ProtectSystem=strict), /tmp is its own (PrivateTmp), no memory is both
+# writable and executable (MemoryDenyWriteExecute), and the user is redis, with no way to more privileges.
 set -euo pipefail
 
 if [ "${1:-}" != --inside ]; then
@@ -23,49 +25,99 @@ clean_up() {
 trap clean_up EXIT
 
 mount -t tmpfs tmpfs "$stage"
+# The server's user has to reach its files.
+chmod 755 "$stage"
 mkdir "$stage"/{upper,work,root}
 mount -t overlay overlay -o "lowerdir=/,upperdir=$stage/upper,workdir=$stage/work" "$stage/root"
 root=$stage/root
 module=/usr/lib/redis/modules/libredis_rank.so
+socket=$root/tmp/redis-rank.sock
+units=$root/usr/lib/systemd/system
 
 fail() { echo "test-deb: $*" >&2 && exit 1; }
 in_root() { chroot "$root" "$@"; }
 
-for package in "$older" "$newer"; do
-    cp "$package" "$root/tmp/package.deb"
-    in_root dpkg --install --force-depends /tmp/package.deb
-    [ -x "$root$module" ] || fail "$package did not install $module"
+install_package() { # its file
+    cp "$1" "$root/package.deb"
+    in_root dpkg --install --force-depends /package.deb
+    [ "$(in_root dpkg-query --show --showformat '${Version}' redis-rank)" = "$(dpkg-deb --field "$1" Version)" ] ||
+        fail "$1 is not what is installed"
     in_root dpkg --verify redis-rank
-done
-[ "$(in_root dpkg-query --show --showformat '${Version}' redis-rank)" = "$(dpkg-deb --field "$newer" Version)" ] ||
-    fail 'the upgrade did not replace the older version'
+    [ -x "$root$module" ] || fail "$1 did not install $module"
+    [ -s "$root/usr/share/doc/redis-rank/redis.conf.example" ] || fail "$1 has no example configuration"
+    for unit in redis-server redis-server@; do
+        grep -qx 'ExecPaths=/usr/lib/redis/modules' "$units/$unit.service.d/redis-rank.conf" || fail "no drop-in for $unit"
+    done
+    if command -v systemd-analyze >/dev/null; then
+        if systemd-analyze --root="$root" verify redis-server.service 2>&1 | grep redis-rank; then
+            fail 'systemd does not take the drop-in'
+        fi
+    fi
+}
 
-# A copy where the unit forbids it, to see that the restriction is in force.
-install -D -m 755 "$root$module" "$root/usr/local/lib/redis/modules/libredis_rank.so"
-mount --bind "$root/usr/lib" "$root/usr/lib"
-mount --bind "$root/usr/bin/redis-server" "$root/usr/bin/redis-server"
-mount -o remount,noexec "$root" 2>/dev/null || mount -o remount,bind,noexec "$root"
+# What the unit says may be executed, its drop-ins included.
+paths=$(sed -n 's/^ExecPaths=//p' "$units/redis-server.service" 2>/dev/null | tr '\n' ' ')
+paths=${paths:-/usr/bin/redis-server /usr/lib}
+restrict() {
+    mount -t tmpfs -o noexec,mode=1777 tmpfs "$root/tmp"
+    mount --bind "$root" "$root"
+    for path in $paths; do
+        path=$(realpath --canonicalize-missing "$root$path")
+        case $path in "$root"/*) mount --bind "$path" "$path" ;; esac
+    done
+    mount --bind "$root/tmp" "$root/tmp"
+    mount -o remount,bind,noexec,ro "$root"
+}
+allow() {
+    mount -o remount,bind,exec,rw "$root"
+}
+
+# PR_SET_MDWE, from Linux 6.3 on; older kernels refuse it, and nothing is denied.
+no_write_execute='import ctypes, os, sys; ctypes.CDLL(None).prctl(65, 1, 0, 0, 0); os.execvp(sys.argv[1], sys.argv[1:])'
 
 serve() { # a module
-    chroot "$root" /usr/bin/redis-server --port 0 --unixsocket /tmp/redis-rank.sock --save '' --dir /tmp --loadmodule "$1" \
+    python3 -c "$no_write_execute" setpriv --no-new-privs chroot --userspec=redis:redis "$root" /usr/bin/redis-server --port 0 \
+        --unixsocket /tmp/redis-rank.sock --unixsocketperm 777 --save '' --dir /tmp --loadmodule "$1" \
         >"$stage/log" 2>&1 &
     server=$!
     for _ in $(seq 600); do
-        if redis-cli -s "$root/tmp/redis-rank.sock" PING >/dev/null 2>&1; then return 0; fi
+        if redis-cli -s "$socket" PING >/dev/null 2>&1; then return 0; fi
         kill -0 "$server" 2>/dev/null || return 1
         sleep 0.05
     done
     return 1
 }
-if serve /usr/local/lib/redis/modules/libredis_rank.so; then fail 'the restriction is not in force'; fi
+stop() {
+    kill "$server" && wait "$server" || true
+    server=''
+}
+ask() { redis-cli -s "$socket" "$@"; }
+
+install_package "$older"
+# A copy where the unit forbids it, to see that the restrictions are in force.
+forbidden=/usr/local/lib/redis/modules/libredis_rank.so
+install -D -m 755 "$root$module" "$root$forbidden"
+restrict
+if touch "$root/var/forbidden" 2>/dev/null; then fail 'the system is not read-only'; fi
+if serve "$forbidden"; then fail 'the restriction is not in force'; fi
+server=''
 grep -q 'Permission denied\|failed to map segment' "$stage/log" || fail "another failure than expected: $(cat "$stage/log")"
 serve "$module" || fail "the module does not load: $(cat "$stage/log")"
-[ "$(redis-cli -s "$root/tmp/redis-rank.sock" RANK.ADD board 5 ann)" = 1 ] || fail 'the module does not work'
-kill "$server" && wait "$server" || true
-server=''
+[ "$(ps -o user= -p "$server")" = redis ] || fail "the server is not run by its user"
+[ "$(ask RANK.ADD board 5 ann)" = 1 ] || fail 'the module does not work'
 
-mount -o remount,exec "$root" 2>/dev/null || mount -o remount,bind,exec "$root"
+# An upgrade replaces the file under a server that runs: it goes on, and the next start takes the new one.
+allow
+install_package "$newer"
+[ "$(ask RANK.SCORE board ann)" = 5 ] || fail 'the server did not survive the upgrade'
+stop
+mount -o remount,bind,noexec,ro "$root"
+serve "$module" || fail "the module does not load after an upgrade: $(cat "$stage/log")"
+[ "$(ask RANK.ADD board 5 ann)" = 1 ] || fail 'the module does not work after an upgrade'
+stop
+
+allow
 in_root dpkg --purge redis-rank
-left=$(find "$root/usr/lib/redis" "$root/usr/share/doc/redis-rank" "$root"/usr/lib/systemd/system/*-server.service.d 2>/dev/null || true)
+left=$(find "$root/usr/lib/redis" "$root/usr/share/doc/redis-rank" "$units"/*-server*.service.d 2>/dev/null || true)
 [ -z "$left" ] || fail "left behind: $left"
 echo 'installed, loaded, upgraded and removed'

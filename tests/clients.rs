@@ -210,6 +210,11 @@ fn javascript(package: &str) -> Option<Command> {
     Some(Command::new(program.or_else(|| skip("node with node-redis"))?))
 }
 
+/// Whether there is Node.js, with what the page needs.
+pub fn can_serve_the_page() -> bool {
+    javascript("examples/arena").is_some()
+}
+
 /// An example in Rust. Cargo has let go of its lock before the tests run, so it can build.
 #[track_caller]
 fn rust(name: &str) -> Command {

@@ -186,7 +186,12 @@ on_every_server! {
     /// Answered, or released by the server, in the same turn of its loop.
     fn an_answer_and_an_end_in_one_turn_do_no_harm(server: Server) {
         let mut con = server.connect();
+        // Redis 7.2 ends if a client that any module has released is unblocked in the same turn (fixed in 7.4, redis/redis#13015).
+        let has_bug = server.kind() == Kind::Redis && server.info("redis_version").starts_with("7.2.");
         for end in ["CLIENT UNBLOCK {id}", "CLIENT UNBLOCK {id} ERROR", "CLIENT KILL ID {id}"] {
+            if has_bug && end.starts_with("CLIENT UNBLOCK") {
+                continue;
+            }
             for add_first in [true, false] {
                 let waiting = wait_for(&server, "DUE.CLAIM q BLOCK 0");
                 let id = client_in(&mut con, "due.claim");

@@ -2,8 +2,8 @@
 //
 //   node server.js
 //
-// REDIS_URL is the server with the module, WEB_PORT the port of the page, SALE_SECONDS the time between two sales, and
-// SALE_ITEMS how many are sold.
+// REDIS_URL is the server with the module, WEB_PORT the port of the page, WEB_HOST the address that it listens on,
+// SALE_SECONDS the time between two sales, and SALE_ITEMS how many are sold.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -15,7 +15,7 @@ import { play, shop } from './bots.js';
 import { Sale } from './sale.js';
 import { createWeb } from './web.js';
 
-const { REDIS_URL = 'redis://127.0.0.1:6379', WEB_PORT = '8080', SALE_SECONDS = '30', SALE_ITEMS = '8' } = process.env;
+const { REDIS_URL = 'redis://127.0.0.1:6379', WEB_PORT = '8080', WEB_HOST = '127.0.0.1', SALE_SECONDS = '30', SALE_ITEMS = '8' } = process.env;
 const ROUND_MS = 500;
 const RETRY_MS = 250;
 
@@ -123,7 +123,7 @@ const web = createWeb({
   },
 });
 
-web.listen(Number(WEB_PORT), '127.0.0.1', () => console.log(`The arena is open: http://127.0.0.1:${web.address().port}`));
+web.listen(Number(WEB_PORT), WEB_HOST, () => console.log(`The arena is open: http://127.0.0.1:${web.address().port}`));
 for (const connection of [client, waiting]) connection.on('error', report).connect().catch(report);
 forever(round, ROUND_MS);
 forever(openSales, 0);

@@ -25,7 +25,7 @@ command! { QUERY = query;
 command! { STATS = stats;
     Doc::read("rank.stats", concat!("key ", group_options!()),
     "Returns ranks and the members that share them, best first.",
-    "O(N), or O(log(N)+M) with LIMIT and M members returned.")
+    "O(N), or O(S*log(N)+M) with LIMIT, where S is the groups that it skips and M the members that it returns.")
 }
 
 fn query<'c>(call: &'c Call<'c>) -> Result<()> {

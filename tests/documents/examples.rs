@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use redis::Connection;
@@ -62,14 +61,6 @@ pub fn examples(lines: &[&str]) -> Vec<Example> {
         }
     }
     examples
-}
-
-fn redis_cli() -> PathBuf {
-    if let Some(path) = std::env::var_os("REDIS_CLI").filter(|path| !path.is_empty()) {
-        return path.into();
-    }
-    let beside = Kind::Redis.binary().map(|server| server.with_file_name("redis-cli"));
-    beside.filter(|path| path.is_file()).unwrap_or_else(|| "redis-cli".into())
 }
 
 /// What redis-cli prints for a line that is typed into it.

@@ -20,7 +20,9 @@ impl Kind {
             Kind::Valkey => ("VALKEY_SERVER", "valkey-server"),
         };
         if let Some(path) = env::var_os(variable).filter(|path| !path.is_empty()) {
-            return Some(path.into());
+            // Absolute, since each server runs in a directory of its own.
+            let path = PathBuf::from(path);
+            return Some(path.canonicalize().unwrap_or(path));
         }
         let unpacked = project_root().join(".servers").join(program);
         if unpacked.is_file() {
@@ -45,6 +47,15 @@ impl Kind {
         );
         false
     }
+}
+
+/// The program redis-cli: as `REDIS_CLI` says, beside the Redis server, or from `PATH`.
+pub fn redis_cli() -> PathBuf {
+    if let Some(path) = env::var_os("REDIS_CLI").filter(|path| !path.is_empty()) {
+        return path.into();
+    }
+    let beside = Kind::Redis.binary().map(|server| server.with_file_name("redis-cli"));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| "redis-cli".into())
 }
 
 /// The module under test: the one that people load, not a debug build of it.

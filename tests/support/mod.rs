@@ -23,7 +23,7 @@ mod harness;
 
 use std::time::{Duration, Instant};
 
-pub use binaries::{module_path, Kind};
+pub use binaries::{module_path, redis_cli, Kind};
 pub use cluster::{Client, Cluster};
 pub use reply::{cmd, cmdv, expect, reply, show, show_result};
 pub use server::{Builder, Server};

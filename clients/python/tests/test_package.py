@@ -41,8 +41,12 @@ class Package(unittest.TestCase):
 
 class Readme(Case):
     def test_examples_print_what_they_say(self) -> None:
-        text = (ROOT / "README.md").read_text()
-        blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+        # The README of the package, and the one of the module, which begins with ten lines of each kind.
+        for readme in [ROOT / "README.md", ROOT.parent.parent / "README.md"]:
+            self.run_examples_of(readme)
+
+    def run_examples_of(self, readme: Path) -> None:
+        blocks = re.findall(r"^```python\n(.*?)^```", readme.read_text(), re.M | re.S)
         self.assertLessEqual(len(blocks[0].splitlines()), 10)
         for block in blocks:
             flush_all()

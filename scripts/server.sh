@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds a server from its source, to run the tests with another version than the machine's own.
+#
+#   scripts/server.sh redis-7.4 [REPOSITORY]    builds .servers/redis-7.4/redis-server, and prints its path
+#   scripts/server.sh valkey-8.1.4              a branch or a tag of the server's repository
+#
+# A server that is built already is not built again: remove its directory to follow a branch.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+name=${1:-} family=${1%%-*} version=${1#*-}
+case $name in
+redis-?*) repository=${2:-https://github.com/redis/redis} ;;
+valkey-?*) repository=${2:-https://github.com/valkey-io/valkey} ;;
+*) echo "usage: $0 redis-VERSION|valkey-VERSION [REPOSITORY]" >&2 && exit 2 ;;
+esac
+
+directory=$PWD/.servers/$name
+if [ ! -x "$directory/$family-server" ]; then
+    source=$(mktemp -d)
+    trap 'rm -rf "$source"' EXIT
+    git clone --quiet --depth 1 --branch "$version" "$repository" "$source" >&2
+    make -C "$source/src" -j "$(nproc 2>/dev/null || sysctl -n hw.ncpu)" "$family-server" "$family-cli" >&2
+    mkdir -p "$directory"
+    # The server last: it tells that all of it is there.
+    mv "$source/src/$family-cli" "$source/src/$family-server" "$directory"
+fi
+echo "$directory/$family-server"
