@@ -66,30 +66,30 @@ const STATS_DISTINCT: &str = "distinct scores: all ranks, RANK.STATS JSON";
 pub const AIMS: &[Aim] = &[
     aim(
         "add-listened",
-        "`RANK.ADD` beside `ZADD`, with an AOF and with a replica",
+        "`RANK.ADD` compared with `ZADD`, with an AOF and with a replica",
         AtLeast(0.92),
         &[Ratio("RANK.ADD / ZADD", Aof, MIDDLE), Ratio("RANK.ADD / ZADD", Replica, MIDDLE)],
     ),
     aim(
         "incr-listened",
-        "`RANK.INCR` beside `ZINCRBY`, with an AOF and with a replica",
+        "`RANK.INCR` compared with `ZINCRBY`, with an AOF and with a replica",
         AtLeast(0.95),
         &[Ratio("RANK.INCR / ZINCRBY", Aof, MIDDLE), Ratio("RANK.INCR / ZINCRBY", Replica, MIDDLE)],
     ),
     aim(
         "packed-listened",
-        "`RANK.ADD` on a `packed` board beside `ZADD`, with an AOF and with a replica",
+        "`RANK.ADD` on a `packed` board compared with `ZADD`, with an AOF and with a replica",
         AtLeast(0.9),
         &[
             Ratio("packed: RANK.ADD, DIGITS 7 and 6 / ZADD", Aof, MIDDLE),
             Ratio("packed: RANK.ADD, DIGITS 7 and 6 / ZADD", Replica, MIDDLE),
         ],
     ),
-    aim("add", "`RANK.ADD` beside `ZADD`", AtLeast(0.95), &[Ratio("RANK.ADD / ZADD", Nobody, ENDS)]),
-    aim("incr", "`RANK.INCR` beside `ZINCRBY`", AtLeast(0.95), &[Ratio("RANK.INCR / ZINCRBY", Nobody, ENDS)]),
+    aim("add", "`RANK.ADD` compared with `ZADD`", AtLeast(0.95), &[Ratio("RANK.ADD / ZADD", Nobody, ENDS)]),
+    aim("incr", "`RANK.INCR` compared with `ZINCRBY`", AtLeast(0.95), &[Ratio("RANK.INCR / ZINCRBY", Nobody, ENDS)]),
     aim(
         "packed63",
-        "`RANK.ADD` on a `packed63` board beside `ZADD`",
+        "`RANK.ADD` on a `packed63` board compared with `ZADD`",
         AtLeast(0.9),
         &[Ratio("packed63: RANK.ADD, three BITS 20 / ZADD", Nobody, LARGE)],
     ),
@@ -101,7 +101,7 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "spilled",
-        "`RANK.ADD` on a `spilled` board (three `INT`; `FLOAT` with `TIES FIRST`) beside `ZADD`",
+        "`RANK.ADD` on a `spilled` board (three `INT`; `FLOAT` with `TIES FIRST`) compared with `ZADD`",
         AtLeast(0.4),
         &[Ratio(INT3, Nobody, MIDDLE), Ratio(TIMED, Nobody, MIDDLE)],
     ),
@@ -113,13 +113,13 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "spilled-by-hand",
-        "`RANK.ADD` on a `spilled` board beside Lua that keeps the same by hand",
+        "`RANK.ADD` on a `spilled` board compared with Lua that keeps the same by hand",
         AtLeast(2.0),
         &[Ratio("spilled: RANK.ADD, three INT / Lua, the same by hand", Nobody, LARGE)],
     ),
     aim(
         "get",
-        "`RANK.GET` beside `ZSCORE` and `ZCOUNT` in a pipeline",
+        "`RANK.GET` compared with `ZSCORE` and `ZCOUNT` in a pipeline",
         AtLeast(1.0),
         &[Ratio("RANK.GET / ZSCORE, ZCOUNT in a pipeline", Nobody, TO_MIDDLE)],
     ),
@@ -131,7 +131,7 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "get-spilled",
-        "`RANK.GET` on a `spilled` board beside a plain one; the second with 1000 first scores",
+        "`RANK.GET` on a `spilled` board compared with a plain one; the second with 1000 first scores",
         AtLeast(0.6),
         &[
             Ratio("spilled: RANK.GET / RANK.GET plain", Nobody, LARGE),
@@ -140,7 +140,7 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "get-lua",
-        "`RANK.GET` beside Lua with `ZSCORE` and `ZCOUNT`",
+        "`RANK.GET` compared with Lua with `ZSCORE` and `ZCOUNT`",
         AtLeast(2.2),
         &[Ratio("RANK.GET / Lua ZSCORE, ZCOUNT", Nobody, ENDS)],
     ),
@@ -155,13 +155,13 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "incr-withrank",
-        "`RANK.INCR WITHRANK` beside Lua with ranks",
+        "`RANK.INCR WITHRANK` compared with Lua with ranks",
         AtLeast(2.0),
         &[Ratio("RANK.INCR WITHRANK / Lua ZSCORE, ZCOUNT, ZINCRBY, ZCOUNT", Nobody, ENDS)],
     ),
     aim(
         "incr-withrank-positions",
-        "`RANK.INCR WITHRANK` beside Lua with positions, which does less",
+        "`RANK.INCR WITHRANK` compared with Lua with positions, which does less",
         AtLeast(2.0),
         &[Ratio("RANK.INCR WITHRANK / Lua ZREVRANK, ZINCRBY, ZREVRANK", Nobody, ENDS)],
     ),
@@ -173,7 +173,7 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "stats-three-keys",
-        "`RANK.STATS JSON` with 1,000 scores beside a script on three keys",
+        "`RANK.STATS JSON` with 1,000 scores compared with a script on three keys",
         AtLeast(3.0),
         &[Ratio(STATS_TIED, Nobody, MIDDLE)],
     ),
@@ -185,7 +185,7 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "stats-zrevrange",
-        "`RANK.STATS JSON` beside `ZREVRANGE 0 -1` (distinct scores; 1,000 scores)",
+        "`RANK.STATS JSON` compared with `ZREVRANGE 0 -1` (distinct scores; 1,000 scores)",
         AtLeast(0.667),
         &[
             Ratio("RANK.STATS JSON, 100k members, distinct scores / ZREVRANGE 0 -1", Nobody, MIDDLE),
@@ -194,7 +194,7 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "rank-three-keys",
-        "One rank beside a script on three keys (`RANK.QUERY`, then `RANK.GET`; 1,000 scores, then distinct ones)",
+        "One rank compared with a script on three keys (`RANK.QUERY`, then `RANK.GET`; 1,000 scores, then distinct ones)",
         AtLeast(1000.0),
         &[
             Ratio("1000 scores: a user's rank, RANK.QUERY JSON", Nobody, MIDDLE),
@@ -207,7 +207,7 @@ pub const AIMS: &[Aim] = &[
         Kind::Valkey,
         aim(
             "topn-valkey",
-            "`RANK.TOPN 100` beside `ZREVRANGE 0 99 WITHSCORES`, on Valkey",
+            "`RANK.TOPN 100` compared with `ZREVRANGE 0 99 WITHSCORES`, on Valkey",
             AtLeast(0.65),
             &[Ratio(TOPN, Nobody, ALL)],
         ),
@@ -215,19 +215,19 @@ pub const AIMS: &[Aim] = &[
     on(Kind::Redis, aim("topn-redis", "The same on Redis", AtLeast(0.8), &[Ratio(TOPN, Nobody, ALL)])),
     aim(
         "around",
-        "`RANK.AROUND 5` beside Lua with `ZREVRANK` and `ZREVRANGE`",
+        "`RANK.AROUND 5` compared with Lua with `ZREVRANK` and `ZREVRANGE`",
         AtLeast(2.0),
         &[Ratio("RANK.AROUND 5 / Lua ZREVRANK, ZREVRANGE", Nobody, ALL)],
     ),
     aim(
         "keep",
-        "A stream into a board with `KEEP 500` beside Lua with `ZADD` and `ZREMRANGEBYRANK`",
+        "A stream into a board with `KEEP 500` compared with Lua with `ZADD` and `ZREMRANGEBYRANK`",
         AtLeast(4.0),
         &[Ratio("a stream into KEEP 500: RANK.ADD / Lua ZADD, ZREMRANGEBYRANK", Nobody, MIDDLE)],
     ),
     aim(
         "periods",
-        "`RANK.ADD` on a board with three periods beside four `RANK.ADD`",
+        "`RANK.ADD` on a board with three periods compared with four `RANK.ADD`",
         AtLeast(0.91),
         &[Ratio("RANK.ADD with 3 periods / 4 times RANK.ADD, pipelined", Nobody, MIDDLE)],
     ),
@@ -239,31 +239,31 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "rate-incr",
-        "`RATE.CHECK` beside `INCR` (`GCRA`; `FIXED`)",
+        "`RATE.CHECK` compared with `INCR` (`GCRA`; `FIXED`)",
         AtLeast(0.5),
         &[Ratio("RATE.CHECK GCRA / INCR", Nobody, MIDDLE), Ratio("RATE.CHECK FIXED / INCR", Nobody, MIDDLE)],
     ),
     aim(
         "rate-denied",
-        "`RATE.CHECK SLIDING` that denies, beside `GET`",
+        "`RATE.CHECK SLIDING` that denies, compared with `GET`",
         AtLeast(0.8),
         &[Ratio("RATE.CHECK SLIDING, denied / GET", Nobody, MIDDLE)],
     ),
     aim(
         "rate-sliding",
-        "`RATE.CHECK SLIDING` beside Lua with a sorted set",
+        "`RATE.CHECK SLIDING` compared with Lua with a sorted set",
         AtLeast(3.0),
         &[Ratio("RATE.CHECK SLIDING / Lua with a sorted set", Nobody, MIDDLE)],
     ),
     aim(
         "rate-fixed",
-        "`RATE.CHECK FIXED` beside Lua with `INCR` and `PEXPIRE`",
+        "`RATE.CHECK FIXED` compared with Lua with `INCR` and `PEXPIRE`",
         AtLeast(2.0),
         &[Ratio("RATE.CHECK FIXED / Lua INCR, PEXPIRE", Nobody, MIDDLE)],
     ),
     aim(
         "rate-log",
-        "`RATE.CHECK SLIDING` with a log of 10,000 calls beside one of 100 (passing; denied)",
+        "`RATE.CHECK SLIDING` with a log of 10,000 calls compared with one of 100 (passing; denied)",
         AtLeast(0.667),
         &[
             Ratio("RATE.CHECK SLIDING, passing, log of 10000 / of 100", Nobody, MIDDLE),
@@ -272,13 +272,13 @@ pub const AIMS: &[Aim] = &[
     ),
     aim(
         "due",
-        "`DUE.POP` beside eight loops that race with `ZRANGEBYSCORE` and `ZREM`",
+        "`DUE.POP` compared with eight loops that race with `ZRANGEBYSCORE` and `ZREM`",
         AtLeast(3.0),
         &[Ratio("DUE.POP / ZRANGEBYSCORE and ZREM, eight loops that race", Nobody, MIDDLE)],
     ),
     aim(
         "memory-packed63",
-        "Memory of a `packed63` board beside a sorted set's",
+        "Memory of a `packed63` board compared with a sorted set's",
         AtMost(1.05),
         &[BytesOfASortedSet("packed63, three BITS 20")],
     ),

@@ -41,7 +41,7 @@ impl Listener {
     /// As a column of a table, or a bar, is headed.
     pub fn label(self) -> &'static str {
         match self {
-            Listener::Nobody => "nobody listening",
+            Listener::Nobody => "no AOF, no replica",
             Listener::Aof => "with an AOF",
             Listener::Replica => "with a replica",
         }

@@ -106,7 +106,8 @@ fn plan_on(kind: Kind, options: &Options, tasks: &mut Vec<Task>) {
             }
         }
     }
-    if options.has(Section::Shards) {
+    // Shards are the clients' work: what they cost is nearly the same on every server.
+    if options.has(Section::Shards) && Some(&kind) == options.servers.first() {
         tasks.push(Task::Shards { kind, members });
     }
     if options.has(Section::Growth) {

@@ -66,13 +66,14 @@ fn fits(svg: &str) -> Result<(), String> {
         let attribute = |name: &str| line.split(&format!(" {name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
         let x: f64 = attribute("x").and_then(|x| x.parse().ok()).ok_or("a text without a place")?;
         let text = line.split('>').nth(1).and_then(|rest| rest.strip_suffix("</text")).ok_or("an unclosed text")?;
-        let size = match attribute("class") {
-            Some("title") => 19.0,
-            Some("small" | "value") => 13.0,
-            _ => 14.0,
+        // Of a wide font, on average.
+        let letter = match attribute("class") {
+            Some("title") => 18.0 * 0.61,
+            Some("head") => 14.0 * 0.61,
+            Some("small" | "value") => 13.0 * 0.57,
+            _ => 14.0 * 0.57,
         };
-        // Generous: letters of usual fonts are a little more than half as wide as they are high.
-        let width = text.chars().count() as f64 * size * 0.53;
+        let width = text.chars().count() as f64 * letter;
         let (left, right) = match attribute("text-anchor") {
             Some("start") => (x, x + width),
             Some("middle") => (x - width / 2.0, x + width / 2.0),

@@ -173,6 +173,8 @@ impl Session {
         commands.iter_mut().for_each(|(_, count)| *count = a_job(*count));
         // What a replica gets now and then, whoever writes: a ping, a question how far it is.
         commands.retain(|(name, count)| *count > 0.02 && !["info", "replconf", "ping", "select"].contains(&&**name));
+        // In the order in which a replica runs them, as far as one can tell: a transaction is around the rest.
+        commands.sort_by_key(|(name, _)| (name == "exec", name != "multi", name.clone()));
         Sent { bytes: a_job(bytes), commands }
     }
 

@@ -69,7 +69,7 @@ pub const CASES: &[Case] = &[
     case("ZADD of 10,000 members", NEW, Pairs("ZADD copy", 10_000)),
     case("RANK.REM of 10,000 members", COPY, Members("RANK.REM copy", 10_000)),
     case("ZREM of 10,000 members", COPY, Members("ZREM copy", 10_000)),
-    case("RANK.GET DENSE past 100,000 scores", &[], Line("RANK.GET ours HUNDREDTHOUSANDTH DENSE")),
+    case("RANK.GET DENSE, 100,000 scores", &[], Line("RANK.GET ours HUNDREDTHOUSANDTH DENSE")),
     case("RANK.TRIM to half", COPY, Line("RANK.TRIM copy HALF")),
     case("ZREMRANGEBYRANK of half", COPY, Line("ZREMRANGEBYRANK copy 0 HALF")),
     case("RANK.STATS JSON, 1000 scores", &[], Line("RANK.STATS thousand JSON")),

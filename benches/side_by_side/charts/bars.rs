@@ -67,6 +67,8 @@ impl Bars {
         }
         svg.text(left(0), bottom + 40.0, "small", Anchor::Start, &self.axis);
 
+        // They come last, so that no line crosses them.
+        let mut figures = Vec::new();
         let mut y = top + 4.0;
         for group in &self.groups {
             if !group.heading.is_empty() {
@@ -87,7 +89,7 @@ impl Bars {
                         svg.rect(left(panel), y + 4.0, end - left(panel), BAR, class);
                         5.0
                     };
-                    svg.text(end + beside, y + 16.0, "value", Anchor::Start, &(self.figure)(*value));
+                    figures.push((end + beside, y + 16.0, (self.figure)(*value)));
                 }
                 y += ROW;
             }
@@ -98,6 +100,9 @@ impl Bars {
                 svg.line((at, top - 4.0), (at, bottom), "edge dashed");
                 svg.text(at, top - 10.0, "small", Anchor::Middle, name);
             }
+        }
+        for (x, y, figure) in figures {
+            svg.text(x, y, "value", Anchor::Start, &figure);
         }
         Some(svg.finish(bottom + 56.0))
     }

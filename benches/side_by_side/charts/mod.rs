@@ -31,10 +31,10 @@ const fn chart(file: &'static str, text: &'static str, draw: fn(&Results) -> Opt
 }
 
 pub const CHARTS: &[Chart] = &[
-    chart("scripts.svg", "Speed of redis-rank beside Lua scripts", |results| scripts(results).draw()),
-    chart("writes.svg", "Speed of writes beside ZADD and ZINCRBY", |results| writes(results).draw()),
-    chart("reads.svg", "Speed of reads beside core commands", |results| reads(results).draw()),
-    chart("limits.svg", "Speed of RATE.CHECK beside INCR and Lua", |results| limits(results).draw()),
+    chart("scripts.svg", "Speed of redis-rank compared with Lua scripts", |results| scripts(results).draw()),
+    chart("writes.svg", "Speed of writes compared with ZADD and ZINCRBY", |results| writes(results).draw()),
+    chart("reads.svg", "Speed of reads compared with core commands", |results| reads(results).draw()),
+    chart("limits.svg", "Speed of RATE.CHECK compared with INCR and Lua", |results| limits(results).draw()),
     chart("memory.svg", "Bytes per member of each layout", |results| memory(results).draw()),
     chart("growth.svg", "Microseconds per command as a board grows", |results| growth(results).draw()),
     chart("blocking.svg", "Longest blocking time of each command", |results| blocking(results).draw()),
@@ -69,11 +69,11 @@ pub const SCRIPTS: &[Labelled] = &[
 ];
 
 pub const WRITES: &[Labelled] = &[
-    ("RANK.ADD beside ZADD", "RANK.ADD / ZADD"),
-    ("RANK.INCR beside ZINCRBY", "RANK.INCR / ZINCRBY"),
-    ("RANK.ADD, packed board, beside ZADD", "packed: RANK.ADD, DIGITS 7 and 6 / ZADD"),
-    ("RANK.ADD, packed63 board, beside ZADD", "packed63: RANK.ADD, three BITS 20 / ZADD"),
-    ("RANK.ADD, spilled board, beside ZADD", "spilled: RANK.ADD, three INT / ZADD"),
+    ("RANK.ADD / ZADD", "RANK.ADD / ZADD"),
+    ("RANK.INCR / ZINCRBY", "RANK.INCR / ZINCRBY"),
+    ("RANK.ADD, packed / ZADD", "packed: RANK.ADD, DIGITS 7 and 6 / ZADD"),
+    ("RANK.ADD, packed63 / ZADD", "packed63: RANK.ADD, three BITS 20 / ZADD"),
+    ("RANK.ADD, spilled / ZADD", "spilled: RANK.ADD, three INT / ZADD"),
 ];
 
 pub const READS: &[Labelled] = &[
@@ -108,7 +108,7 @@ pub const BLOCKING: &[&str] = &[
     "RANK.VERIFY, longest step of 1000",
     "RANK.ADD of 10,000 members",
     "ZADD of 10,000 members",
-    "RANK.GET DENSE past 100,000 scores",
+    "RANK.GET DENSE, 100,000 scores",
     "RANK.TRIM to half",
     "ZREMRANGEBYRANK of half",
     "RANK.STATS JSON, distinct scores",
@@ -142,7 +142,7 @@ fn ratios(results: &Results, groups: Vec<Group>) -> Bars {
         subtitle: String::new(),
         axis: "times as fast; longer is better for redis-rank".into(),
         is_log: false,
-        reference: Some((1.0, "as fast")),
+        reference: Some((1.0, "same speed")),
         panels: servers(results),
         groups,
         figure: ratio,
@@ -192,7 +192,8 @@ fn reads(results: &Results) -> Bars {
 
 fn limits(results: &Results) -> Bars {
     let group = |heading: &str, of| Group { heading: heading.into(), rows: rows(results, of) };
-    let groups = vec![group("RATE.CHECK beside INCR", LIMITS_INCR), group("RATE.CHECK beside Lua", LIMITS_LUA)];
+    let groups =
+        vec![group("RATE.CHECK compared with INCR", LIMITS_INCR), group("RATE.CHECK compared with Lua", LIMITS_LUA)];
     let bars = ratios(results, groups);
     Bars {
         title: format!("A rate limit: {} times the speed of INCR or a script", range(&bars)),
@@ -227,7 +228,7 @@ fn memory(results: &Results) -> Bars {
     };
     let (packed, spilled) = (of_a_sorted_set("packed63, three BITS 20"), of_a_sorted_set("spilled, three INT"));
     Bars {
-        title: format!("Three scores: {packed} times a sorted set's memory packed, {spilled} spilled"),
+        title: format!("Memory: packed takes {packed} times a sorted set, spilled {spilled}"),
         subtitle: format!(
             "Bytes of server memory, {} names of about 13 characters; grey: without redis-rank",
             size(members)
@@ -297,7 +298,7 @@ fn blocking(results: &Results) -> Bars {
             "A board of {}, distinct scores unless it says otherwise; grey: core commands",
             size(members)
         ),
-        axis: "milliseconds in which the server does nothing else, on a logarithmic axis".into(),
+        axis: "milliseconds of blocking (logarithmic axis); further left is better".into(),
         is_log: true,
         reference: None,
         panels: self::servers(results),

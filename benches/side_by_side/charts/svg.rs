@@ -9,16 +9,16 @@ pub const MARGIN: f64 = 24.0;
 /// Blue is redis-rank and grey is what it is beside, in every chart; nothing smaller than 13 pixels.
 const STYLE: &str = "
 text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', Arial, sans-serif; fill: #1f2328 }
-.title { font-size: 19px; font-weight: 600 }
+.title { font-size: 18px; font-weight: 600 }
 .head { font-weight: 600 }
 .small { font-size: 13px; fill: #59636e }
-.value { font-size: 13px }
 .page { fill: #ffffff }
 .grid { stroke: #d8dee4 }
 .edge { stroke: #59636e; stroke-width: 1.5 }
 .ours { fill: #0072b2; stroke: #0072b2 }
 .theirs { fill: #8c959f; stroke: #8c959f }
-rect, text { stroke: none }
+rect { stroke: none !important }
+.value { font-size: 13px; paint-order: stroke; stroke: #ffffff !important; stroke-width: 4px }
 text.ours { fill: #005a8c }
 text.theirs { fill: #59636e }
 polyline { fill: none !important; stroke-width: 2.5 }
@@ -31,6 +31,7 @@ polyline { fill: none !important; stroke-width: 2.5 }
   .edge { stroke: #a5adb6 }
   .ours { fill: #58a6ff; stroke: #58a6ff }
   .theirs { fill: #7d8590; stroke: #7d8590 }
+  .value { stroke: #0d1117 !important }
   text.ours { fill: #79b8ff }
   text.theirs { fill: #a5adb6 }
 }

@@ -11,6 +11,20 @@ const MEMBERS: u64 = 100_000;
 pub fn answer(results: &Results) -> String {
     let lines = [beside_scripts, beside_core, listened_to, limits, memory, growth, blocking, latency];
     let lines: Vec<String> = lines.iter().filter_map(|line| line(results)).collect();
+    lines.iter().map(|line| wrapped(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// A bullet in lines of at most 100 characters, as the rest of the document has them.
+fn wrapped(bullet: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in bullet.split(' ') {
+        let line = lines.last_mut().expect("a line");
+        if !line.is_empty() && line.chars().count() + word.chars().count() >= 100 {
+            lines.push(format!("  {word}"));
+        } else {
+            *line = if line.is_empty() { word.into() } else { format!("{line} {word}") };
+        }
+    }
     lines.join("\n")
 }
 
@@ -36,13 +50,13 @@ fn names(of: &'static [(&'static str, &'static str)]) -> impl Iterator<Item = &'
 
 fn beside_scripts(results: &Results) -> Option<String> {
     let scripts = ratios(results, names(SCRIPTS), &[Listener::Nobody])?;
-    Some(format!("- **Beside a Lua script** that does the same, redis-rank is {scripts} times as fast."))
+    Some(format!("- **Compared with a Lua script** that does the same, redis-rank is {scripts} times as fast."))
 }
 
 fn beside_core(results: &Results) -> Option<String> {
     let of = |comparison| ratios(results, [comparison], &[Listener::Nobody]);
     Some(format!(
-        "- **Beside a core command**, `RANK.ADD` has {} times the speed of `ZADD`, `RANK.INCR` {} times that of \
+        "- **Compared with a core command**, `RANK.ADD` has {} times the speed of `ZADD`, `RANK.INCR` {} times that of \
          `ZINCRBY`, and reads {} times that of theirs. A `spilled` board (unbounded scores that do not fit in one \
          number) writes at {} times the speed of `ZADD`.",
         of("RANK.ADD / ZADD")?,

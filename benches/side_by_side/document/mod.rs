@@ -1,10 +1,11 @@
-//! The figures, put between their markers in `benchmarks.md` and `aims.md`.
+//! The figures, put between their markers in `benchmarks.md`, `aims.md` and `guides/cluster.md`.
 //!
 //! `<!-- bench:NAME -->` begins what is written anew, `<!-- /bench -->` ends it. What stands around it is a person's, and
 //! a part for which there are no results stays as it is.
 
 mod aims;
 mod answer;
+mod capacity;
 mod markdown;
 mod tables;
 
@@ -41,14 +42,21 @@ const DOCUMENTS: &[Document] = &[
         parts: aims::PARTS,
         finish: aims::ask_why,
     },
+    Document {
+        file: "guides/cluster.md",
+        text: include_str!("../../../docs/guides/cluster.md"),
+        parts: capacity::PARTS,
+        finish: |text, _| text,
+    },
 ];
 
 pub fn write(dir: &Path, results: &Results) -> Result<(), String> {
-    fs::create_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     for document in DOCUMENTS {
         let path = dir.join(document.file);
         let text = fs::read_to_string(&path).unwrap_or_else(|_| document.text.into());
-        fs::write(&path, document.fill(&text, results)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = document.fill(&text, results)?;
+        let written = fs::create_dir_all(path.parent().unwrap_or(dir)).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
 }
