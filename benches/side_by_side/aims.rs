@@ -2,6 +2,7 @@
 //!
 //! Ratios are of pipelined traffic, where the server's own work counts most.
 
+use crate::document::{grouped, size};
 use crate::listener::Listener;
 use crate::memory::SORTED_SET;
 use crate::results::{Mixed, Results, Sent};
@@ -294,9 +295,11 @@ pub struct Measured {
 
 impl Aim {
     pub fn bound(&self) -> String {
+        // 0.667, 13,000
+        let thousands = |bound: f64| if bound < 1000.0 { bound.to_string() } else { grouped(bound) };
         match self.bound {
-            AtLeast(bound) => format!("at least {bound}"),
-            AtMost(bound) => format!("at most {bound}"),
+            AtLeast(bound) => format!("at least {}", thousands(bound)),
+            AtMost(bound) => format!("at most {}", thousands(bound)),
         }
     }
 
@@ -332,7 +335,7 @@ impl Aim {
                 .filter_map(|members| {
                     let ratio = results.ratio(server, comparison, *members, *listener)?.ratio;
                     let at = match listener {
-                        Nobody if sizes.len() > 1 => crate::document::size(*members),
+                        Nobody if sizes.len() > 1 => size(*members),
                         Nobody => String::new(),
                         Aof => "AOF".into(),
                         Replica => "replica".into(),

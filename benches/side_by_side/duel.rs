@@ -47,7 +47,7 @@ impl Duel<'_> {
             }
         }
         self.check_state();
-        let warm = (self.session.members() / MEMBERS_WARMED * pipeline, self.effort.patience());
+        let warm = (self.session.members() / MEMBERS_WARMED * pipeline, self.effort.warm_up());
         let sent = (self.session.listener == Listener::Replica).then(|| {
             let numbers = self.session.numbers(SENT);
             (self.session.sent_by(&self.ours, numbers.clone()), self.session.sent_by(&self.theirs, numbers))

@@ -53,7 +53,7 @@ pub const OPERATIONS: &[Operation] = &[
 
 /// All operations in turns, so that a busy moment slows them alike.
 pub fn measure(session: &mut Session, effort: &Effort) -> Vec<Growth> {
-    let warm = (session.members() / 100 * WARMED, effort.patience());
+    let warm = (session.members() / 100 * WARMED, effort.warm_up());
     let sides: Vec<_> = OPERATIONS
         .iter()
         .map(|operation| {

@@ -79,9 +79,14 @@ pub struct Options {
 }
 
 impl Effort {
-    /// The longest that a warm-up may take.
+    /// The longest that all rounds of a comparison may take, where a single job takes longer than a slice.
     pub fn patience(&self) -> Duration {
         self.slice * 4 * self.rounds as u32
+    }
+
+    /// The longest that a warm-up may take.
+    pub fn warm_up(&self) -> Duration {
+        self.slice * 2 * self.rounds as u32
     }
 }
 
