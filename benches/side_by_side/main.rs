@@ -69,6 +69,9 @@ fn run() -> Result<(), String> {
         false => Results::new(machine.clone()),
     };
     if !tasks.is_empty() {
+        if !options.add {
+            Results::set_the_last_run_aside();
+        }
         results.machine.add(machine);
         results.skipped = skipped;
     }

@@ -9,7 +9,7 @@ mod svg;
 use std::fs;
 use std::path::Path;
 
-use crate::document::{ratio, size, span};
+use crate::document::{ratio, size, sizes, span};
 use crate::listener::{Listener, LISTENERS};
 use crate::memory::{LAYOUTS, SORTED_SET};
 use crate::results::{Mixed, Results};
@@ -192,8 +192,7 @@ fn reads(results: &Results) -> Bars {
 
 fn limits(results: &Results) -> Bars {
     let group = |heading: &str, of| Group { heading: heading.into(), rows: rows(results, of) };
-    let groups =
-        vec![group("RATE.CHECK compared with INCR", LIMITS_INCR), group("RATE.CHECK compared with Lua", LIMITS_LUA)];
+    let groups = vec![group("RATE.CHECK / INCR", LIMITS_INCR), group("RATE.CHECK / Lua", LIMITS_LUA)];
     let bars = ratios(results, groups);
     Bars {
         title: format!("A rate limit: {} times the speed of INCR or a script", range(&bars)),
@@ -219,7 +218,7 @@ fn memory(results: &Results) -> Bars {
         heading: heading.into(),
         rows: LAYOUTS.iter().filter(|it| it.is_limiter == is_limiter && !it.label.is_empty()).map(row).collect(),
     };
-    let members = results.memory.first().map_or(0, |memory| memory.members);
+    let members = sizes(results.memory.iter().map(|memory| memory.members));
     let of_a_sorted_set = |name: &str| {
         let bytes = |server: &str, layout: &str| {
             results.memory.iter().find(|it| it.server == server && it.layout == layout).map(|it| it.bytes_a_member)
@@ -229,10 +228,7 @@ fn memory(results: &Results) -> Bars {
     let (packed, spilled) = (of_a_sorted_set("packed63, three BITS 20"), of_a_sorted_set("spilled, three INT"));
     Bars {
         title: format!("Memory: packed takes {packed} times a sorted set, spilled {spilled}"),
-        subtitle: format!(
-            "Bytes of server memory, {} names of about 13 characters; grey: without redis-rank",
-            size(members)
-        ),
+        subtitle: format!("Bytes of server memory, {members} names of about 13 characters; grey: without redis-rank",),
         axis: "bytes per member or limiter; shorter is better".into(),
         is_log: false,
         reference: None,
@@ -264,9 +260,10 @@ fn growth(results: &Results) -> Lines {
         lines.iter().map(line).collect()
     };
     let most = results.growth.iter().map(|it| it.members).max().unwrap_or(0);
-    let add = servers.iter().flat_map(|server| points(server, "RANK.ADD").last().copied());
+    let is_largest = |(members, _): &(f64, f64)| *members == most as f64;
+    let largest = servers.iter().filter_map(|server| points(server, "RANK.ADD").into_iter().find(is_largest));
     Lines {
-        title: format!("With {} members a RANK.ADD takes {} µs", size(most), span(add.map(|(_, micros)| micros))),
+        title: format!("With {} members a RANK.ADD takes {} µs", size(most), span(largest.map(|(_, micros)| micros))),
         subtitle: "Microseconds per command, pipelined; dashed: a spilled board with three scores; grey: core commands"
             .into(),
         across: "members (each step is ten times as many)",
@@ -289,14 +286,13 @@ fn blocking(results: &Results) -> Bars {
             values: servers.iter().map(|server| found(server).map(|it| it.executing.max(0.01))).collect(),
         }
     };
-    let members = results.stops.first().map_or(0, |stop| stop.members);
+    let members = sizes(results.stops.iter().map(|stop| stop.members));
     let ours = results.stops.iter().filter(|stop| stop.command.starts_with("RANK."));
     let longest = ours.map(|stop| stop.executing).fold(0.0, f64::max);
     Bars {
         title: format!("No RANK command held the server longer than {longest:.0} ms"),
         subtitle: format!(
-            "A board of {}, distinct scores unless it says otherwise; grey: core commands",
-            size(members)
+            "A board of {members} members, distinct scores unless it says otherwise; grey: core commands"
         ),
         axis: "milliseconds of blocking (logarithmic axis); further left is better".into(),
         is_log: true,
@@ -324,10 +320,10 @@ fn latency(results: &Results) -> Bars {
         Group { heading: heading.into(), rows: vec![row("redis-rank", true), row("core commands, scripts", false)] }
     };
     let tails = servers.iter().filter_map(|server| Some(side(server, true)?.p999 / side(server, false)?.p999));
-    let members = results.mixed.first().map_or(0, |mixed| mixed.members);
+    let members = sizes(results.mixed.iter().map(|mixed| mixed.members));
     Bars {
         title: format!("Mixed traffic: the slowest of a thousand takes {} of the time", span(tails)),
-        subtitle: format!("{} members, four clients, a third writes; medians of rounds that alternate", size(members)),
+        subtitle: format!("{members} members, four clients, a third writes; medians of rounds that alternate"),
         axis: "microseconds from request to reply; shorter is better".into(),
         is_log: false,
         reference: None,

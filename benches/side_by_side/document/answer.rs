@@ -1,6 +1,6 @@
 //! What a reader came for, in a few sentences with figures.
 
-use super::markdown::{ratio, size, span, span_as};
+use super::markdown::{ratio, size, sizes, span, span_as};
 use crate::charts::{LIMITS_INCR, LIMITS_LUA, READS, SCRIPTS};
 use crate::listener::Listener;
 use crate::memory::SORTED_SET;
@@ -163,10 +163,10 @@ fn latency(results: &Results) -> Option<String> {
         ))
     };
     let lines: Vec<String> = results.servers().into_iter().filter_map(line).collect();
-    let members = results.mixed.first()?.members;
+    results.mixed.first()?;
     Some(format!(
         "- **Latency** under mixed traffic on {} members: the slowest of a thousand requests takes {}.",
-        size(members),
+        sizes(results.mixed.iter().map(|it| it.members)),
         lines.join(", ")
     ))
 }

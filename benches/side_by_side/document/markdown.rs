@@ -32,6 +32,14 @@ pub fn size(members: u64) -> String {
     }
 }
 
+/// All sizes that occur: one, unless results of several runs were put together.
+pub fn sizes(members: impl Iterator<Item = u64>) -> String {
+    let mut sizes: Vec<u64> = members.collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().map(size).collect::<Vec<_>>().join(" or ")
+}
+
 /// A ratio with as many digits as it is worth.
 pub fn ratio(value: f64) -> String {
     match value {

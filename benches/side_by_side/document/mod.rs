@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::results::Results;
-pub use markdown::{grouped, ratio, size, span};
+pub use markdown::{grouped, ratio, size, sizes, span};
 
 const END: &str = "<!-- /bench -->";
 
