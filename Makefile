@@ -87,7 +87,7 @@ integration: ## run the tests with real servers; ARGS is a filter
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- $(ARGS)
 
-bench: ## compare with core commands and scripts; ARGS=--quick takes two minutes, ARGS=--help lists options
+bench: ## compare with core commands and scripts; ARGS=--quick takes four minutes, ARGS=--help lists options
 	@scripts/setup.sh run
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)

@@ -2,8 +2,9 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::aims::{tally, AIMS};
 use crate::comparison::Comparison;
-use crate::judgement::{by_subject, judge, tally, Verdict};
+use crate::listener::Listener;
 use crate::results::{Growth, Instructions, Memory, Mixed, Pace, Ratio, Results, Shards, Stop};
 
 pub struct Console {
@@ -31,8 +32,8 @@ impl Console {
     }
 
     /// What follows was measured there.
-    pub fn server(&self, name: &str, members: u64) {
-        self.say(&format!("\n{name}, {members} members"));
+    pub fn server(&self, name: &str, members: u64, listener: Listener) {
+        self.say(&format!("\n{name}, {members} members, {}", listener.label()));
     }
 
     pub fn ratio(&self, comparison: &Comparison, ratio: &Ratio) {
@@ -41,15 +42,10 @@ impl Console {
             Pace::OneByOne => "  one by one",
         };
         let name = if ratio.pace == Pace::Pipelined { comparison.name } else { "" };
-        let verdict = match judge(comparison, ratio) {
-            Some(Verdict { aim, is_met: true }) => format!("  at least {aim}: met"),
-            Some(Verdict { aim, is_met: false }) => format!("  at least {aim}: MISSED"),
-            None => String::new(),
-        };
         let unsteady = if ratio.is_steady() { "" } else { "  (unsteady)" };
         let (low, high) = ratio.spread;
         self.say(&format!(
-            "{name:<80}{:>9}/s{:>9}/s{:>9.2}  ({low:.2} to {high:.2})  cpu {:.2}{pace}{verdict}{unsteady}",
+            "{name:<80}{:>9}/s{:>9}/s{:>9.2}  ({low:.2} to {high:.2})  cpu {:.2}{pace}{unsteady}",
             thousands(ratio.ours),
             thousands(ratio.theirs),
             ratio.ratio,
@@ -63,14 +59,14 @@ impl Console {
     }
 
     pub fn memory(&self, memory: &Memory) {
-        self.say(&format!("{:<80}{:>9.1} bytes a member", memory.layout, memory.bytes_a_member));
+        self.say(&format!("{:<80}{:>9.1} bytes per member", memory.layout, memory.bytes_a_member));
     }
 
     pub fn mixed(&self, mixed: &Mixed) {
-        let Mixed { side, connections, per_second, p50, p99, p999, longest, .. } = mixed;
+        let Mixed { is_ours, per_second, p50, p99, p999, p999_spread: (low, high), .. } = mixed;
+        let side = if *is_ours { "redis-rank" } else { "core commands and scripts" };
         self.say(&format!(
-            "{side}, {connections} connections: {per_second:.0}/s, p50 {p50:.0} µs, p99 {p99:.0}, p99.9 {p999:.0}, \
-             longest {longest:.0}"
+            "{side}: {per_second:.0}/s, p50 {p50:.0} µs, p99 {p99:.0}, p99.9 {p999:.0} ({low:.0} to {high:.0})"
         ));
     }
 
@@ -103,9 +99,11 @@ impl Console {
 
     pub fn summary(&self, results: &Results) {
         self.bar.finish_and_clear();
-        let (met, missed) = tally(results);
-        println!("\n{met} of {} aims met", met + missed.len());
-        by_subject(&missed).iter().for_each(|line| println!("  missed: {line}"));
+        let (met, measured) = tally(results);
+        println!("\n{met} of {measured} aims met");
+        for aim in AIMS.iter().filter(|aim| aim.is_missed(results)) {
+            println!("  missed: {} ({}): {}", aim.name, aim.bound(), aim.says);
+        }
         results.skipped.iter().for_each(|line| println!("SKIPPED {line}"));
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use redis::Value;
 
 use crate::comparison::Comparison;
+use crate::listener::Listener;
 use crate::measure::{Outcome, Round};
 use crate::options::Effort;
 use crate::results::{Pace, Ratio};
@@ -14,6 +15,10 @@ use crate::template::{Pacing, Template};
 
 /// Pairs of replies that are compared before anything is timed.
 const SAMPLES: u64 = 50;
+/// The number of members for which jobs are sent one by one too.
+const ONE_BY_ONE: u64 = 100_000;
+/// Jobs whose effects on a replica are counted.
+const SENT: u64 = 200;
 const FEWEST_ROUNDS: usize = 3;
 /// Members for each batch of the warm-up.
 const MEMBERS_WARMED: u64 = 800;
@@ -42,10 +47,15 @@ impl Duel<'_> {
             }
         }
         self.check_state();
-        let warm = (self.session.members() / MEMBERS_WARMED * pipeline, self.effort.patience());
-        let mut ratios = vec![self.measure(Pace::Pipelined, Pacing::pipelined(pipeline), warm)];
-        // What is not worth a pipeline of its own has been sent one by one already.
-        if pipeline > 1 {
+        let warm = (self.session.members() / MEMBERS_WARMED * pipeline, self.effort.warm_up());
+        let sent = (self.session.listener == Listener::Replica).then(|| {
+            let numbers = self.session.numbers(SENT);
+            (self.session.sent_by(&self.ours, numbers.clone()), self.session.sent_by(&self.theirs, numbers))
+        });
+        let mut ratios = vec![Ratio { sent, ..self.measure(Pace::Pipelined, Pacing::pipelined(pipeline), warm) }];
+        // What is not worth a pipeline of its own has been sent one by one already. Whatever the size of the board and
+        // whoever listens, it is the round trip that takes the time: once is enough.
+        if pipeline > 1 && self.session.members() == ONE_BY_ONE && self.session.listener == Listener::Nobody {
             ratios.push(self.measure(Pace::OneByOne, Pacing::ONE_BY_ONE, (0, Duration::ZERO)));
         }
         self.check_state();
@@ -81,6 +91,7 @@ impl Duel<'_> {
         let outcome = Outcome::of(&rounds);
         Ratio {
             server: session.name.clone(),
+            listener: session.listener,
             comparison: self.comparison.name.into(),
             members: session.members(),
             pace,
@@ -89,6 +100,7 @@ impl Duel<'_> {
             ratio: outcome.ratio,
             spread: outcome.spread,
             cpu_ratio: outcome.cpu_ratio,
+            sent: None,
         }
     }
 

@@ -9,8 +9,9 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::comparison::{Against, Comparison, Key};
+use crate::comparison::{Comparison, Key, Topic};
 use crate::console::Console;
+use crate::listener::Listener;
 use crate::results::Instructions;
 use crate::session::Session;
 use crate::support::Kind;
@@ -23,7 +24,7 @@ const PACING: Pacing = Pacing::pipelined(100);
 
 /// Whole boards take minutes there, and their time is no secret.
 pub fn is_hot(comparison: &Comparison) -> bool {
-    comparison.pipeline > 1 && comparison.against != Against::ThreeKeys
+    comparison.pipeline > 1 && comparison.topic != Topic::ThreeKeys
 }
 
 /// Why it cannot be done here.
@@ -44,10 +45,10 @@ pub struct Callgrind {
 }
 
 impl Callgrind {
-    pub fn start(kind: Kind, needs: &[&'static Key], console: &Console) -> Callgrind {
+    pub fn start(kind: Kind, listener: Listener, needs: &[&'static Key], console: &Console) -> Callgrind {
         let dir = tempfile::tempdir().expect("a temporary directory");
         console.doing(&format!("{kind:?}: a server under valgrind"));
-        let session = under_valgrind(kind, dir.path(), || Session::start(kind, MEMBERS));
+        let session = under_valgrind(kind, dir.path(), || Session::start(kind, MEMBERS, listener));
         let server = session.info("process_id");
         let mut callgrind = Callgrind { session, dir, server };
         // Some ten times faster than what is counted.
@@ -68,6 +69,7 @@ impl Callgrind {
             theirs: count(comparison.theirs)?,
             server: self.session.name.clone(),
             comparison: comparison.name.into(),
+            listener: self.session.listener,
             members: MEMBERS,
         })
     }

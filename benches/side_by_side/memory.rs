@@ -4,7 +4,7 @@
 //! They are a difference of `used_memory`, less the buffers of clients: all that the server allocated, index entries
 //! and rounding up included, which `MEMORY USAGE` of a key would leave out.
 
-use crate::comparison::keys::{PACKED, PACKED63, SCHEMA, SIMPLE, SPILLED, THEIRS};
+use crate::comparison::keys::{PACKED, PACKED63, SCHEMA, SIMPLE, SPILLED, THEIRS, TIMED};
 use crate::comparison::{Count, Key};
 use crate::console::Console;
 use crate::results::Memory;
@@ -13,16 +13,16 @@ use crate::support::reply;
 
 pub struct Layout {
     pub name: &'static str,
+    /// In the chart; none if it is not in there.
+    pub label: &'static str,
     key: Key,
-    /// What it may take at most, as a multiple of the sorted set's bytes.
-    pub aim: Option<f64>,
     /// Without the module.
     pub is_core: bool,
     /// Each member is a key of its own, which a sorted set is no measure of.
     pub is_limiter: bool,
 }
 
-const BOARD: Layout = Layout { name: "", key: THEIRS, aim: None, is_core: false, is_limiter: false };
+const BOARD: Layout = Layout { name: "", label: "", key: THEIRS, is_core: false, is_limiter: false };
 const CORE: Layout = Layout { is_core: true, ..BOARD };
 const LIMITER: Layout = Layout { is_limiter: true, ..BOARD };
 
@@ -36,9 +36,9 @@ pub const SORTED_SET: &str = "sorted set (ZADD)";
 pub const WITH_HASH: &str = "sorted set + hash of two more scores";
 
 pub const LAYOUTS: &[Layout] = &[
-    Layout { name: SORTED_SET, ..CORE },
-    Layout { name: "plain, with a schema", key: SCHEMA, ..BOARD },
-    Layout { name: "packed, DIGITS 7 and 6", key: PACKED, ..BOARD },
+    Layout { name: SORTED_SET, label: "sorted set", ..CORE },
+    Layout { name: "plain, with a schema", label: "plain", key: SCHEMA, ..BOARD },
+    Layout { name: "packed, DIGITS 7 and 6", label: "packed, two scores", key: PACKED, ..BOARD },
     Layout {
         name: "packed, BITS 21, TIES FIRST S",
         key: Key {
@@ -48,8 +48,8 @@ pub const LAYOUTS: &[Layout] = &[
         },
         ..BOARD
     },
-    Layout { name: "packed63, three BITS 20", key: PACKED63, aim: Some(1.05), ..BOARD },
-    Layout { name: WITH_HASH, key: SIMPLE, ..CORE },
+    Layout { name: "packed63, three BITS 20", label: "packed63, three scores", key: PACKED63, ..BOARD },
+    Layout { name: WITH_HASH, label: "sorted set + hash, three scores", key: SIMPLE, ..CORE },
     Layout {
         name: "sorted set of packed members + hash",
         key: Key {
@@ -59,16 +59,8 @@ pub const LAYOUTS: &[Layout] = &[
         },
         ..CORE
     },
-    Layout {
-        name: "spilled, FLOAT, TIES FIRST",
-        key: Key {
-            create: Some("RANK.CREATE timed FIELD a FLOAT TIES FIRST"),
-            fill: "RANK.ADD timed $score $each",
-            count: Count::Members,
-        },
-        ..BOARD
-    },
-    Layout { name: "spilled, three INT", key: SPILLED, ..BOARD },
+    Layout { name: "spilled, FLOAT, TIES FIRST", label: "spilled, one score and a time", key: TIMED, ..BOARD },
+    Layout { name: "spilled, three INT", label: "spilled, three scores", key: SPILLED, ..BOARD },
     Layout {
         name: "spilled, three INT, TIES FIRST",
         key: Key {
@@ -89,17 +81,24 @@ pub const LAYOUTS: &[Layout] = &[
     },
     Layout {
         name: "string with an expiry (SET PX)",
+        label: "string with an expiry",
         key: of_each("SET $each 100 PX 86400000"),
         is_core: true,
         ..LIMITER
     },
     Layout { name: "limiter, FIXED", key: of_each("RATE.CHECK $each 100 1d FIXED"), ..LIMITER },
     Layout { name: "limiter, COUNTER", key: of_each("RATE.CHECK $each 100 1d COUNTER"), ..LIMITER },
-    Layout { name: "limiter, GCRA", key: of_each("RATE.CHECK $each 100 1d GCRA"), ..LIMITER },
+    Layout { name: "limiter, GCRA", label: "GCRA", key: of_each("RATE.CHECK $each 100 1d GCRA"), ..LIMITER },
     Layout { name: "limiter, CALENDAR", key: of_each("RATE.CHECK $each 100 day CALENDAR"), ..LIMITER },
-    Layout { name: "limiter, SLIDING, one call", key: of_each("RATE.CHECK $each 100 1d"), ..LIMITER },
+    Layout {
+        name: "limiter, SLIDING, one call",
+        label: "SLIDING, one call",
+        key: of_each("RATE.CHECK $each 100 1d"),
+        ..LIMITER
+    },
     Layout {
         name: "limiter, SLIDING, four calls",
+        label: "SLIDING, four calls",
         key: of_each(
             "RATE.CHECK $each 100 1d ; RATE.CHECK $each 100 1d ; RATE.CHECK $each 100 1d ; RATE.CHECK $each 100 1d",
         ),

@@ -1,19 +1,18 @@
 //! Mixed traffic: several clients, each with one request on its way, two reads for each write.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::client::Load;
 use crate::comparison::keys::{OURS, THEIRS};
 use crate::comparison::Key;
 use crate::measure::quantile;
+use crate::options::Effort;
 use crate::results::Mixed;
 use crate::session::Session;
 use crate::template::{random, Template};
 
 const CONNECTIONS: usize = 4;
-/// Requests of each client before it is the other side's turn.
-const TURN: u64 = 1000;
 
 /// Of a hundred requests so many, as we do it, and as one does it today.
 struct Share(u64, &'static str, &'static str);
@@ -27,61 +26,69 @@ const TRAFFIC: &[Share] = &[
 ];
 
 pub const NEEDS: &[&Key] = &[&OURS, &THEIRS];
-pub const STEPS: u64 = 2;
 
 struct Side {
-    name: &'static str,
+    is_ours: bool,
     templates: Vec<Template>,
-    /// In µs.
-    latencies: Vec<f64>,
-    taken: Duration,
+    rounds: Vec<Round>,
 }
 
-/// Both sides, in turns.
-pub fn measure(session: &mut Session, duration: Duration) -> Vec<Mixed> {
-    let side = |name, pick: fn(&Share) -> &'static str| Side {
-        name,
+struct Round {
+    /// In µs.
+    p50: f64,
+    p99: f64,
+    p999: f64,
+    per_second: f64,
+}
+
+/// Both sides in turns, so that what disturbs one disturbs the other.
+pub fn measure(session: &mut Session, effort: &Effort) -> Vec<Mixed> {
+    let side = |is_ours, pick: fn(&Share) -> &'static str| Side {
+        is_ours,
         templates: TRAFFIC.iter().map(|share| session.template(pick(share))).collect(),
-        latencies: Vec::new(),
-        taken: Duration::ZERO,
+        rounds: Vec::new(),
     };
-    let mut sides = [side("redis-rank", |share| share.1), side("core commands and scripts", |share| share.2)];
-    let start = Instant::now();
-    while start.elapsed() < duration {
+    let mut sides = [side(true, |share| share.1), side(false, |share| share.2)];
+    // The first one warms up.
+    for round in 0..=effort.mixed_rounds {
         for side in &mut sides {
-            side.turn(session);
+            let result = side.round(session, effort.mixed_requests);
+            side.rounds.extend((round > 0).then_some(result));
         }
+        sides.reverse();
     }
+    sides.sort_by_key(|side| !side.is_ours);
     sides.into_iter().map(|side| side.record(session)).collect()
 }
 
 impl Side {
-    fn turn(&mut self, session: &mut Session) {
-        let loads: Vec<Load> = (0..CONNECTIONS).map(|_| self.load(session)).collect();
+    fn round(&self, session: &mut Session, requests: u64) -> Round {
+        let loads: Vec<Load> = (0..CONNECTIONS).map(|_| self.load(session, requests)).collect();
         let mut clients: Vec<_> = loads.iter().map(|load| (session.another_client(), load)).collect();
         let start = Instant::now();
         let latencies: Vec<f64> = thread::scope(|scope| {
             let run = |(client, load): &mut (crate::client::Client, &Load)| {
-                let mut latencies = Vec::with_capacity(TURN as usize);
+                let mut latencies = Vec::with_capacity(requests as usize);
                 client.run_noting(load, |latency| latencies.push(latency.as_secs_f64() * 1e6));
                 latencies
             };
             let threads: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || run(client))).collect();
             threads.into_iter().flat_map(|thread| thread.join().expect("a client that finished")).collect()
         });
-        self.taken += start.elapsed();
-        self.latencies.extend(latencies);
+        let taken = start.elapsed();
+        let of = |q| quantile(latencies.clone(), q);
+        let per_second = latencies.len() as f64 / taken.as_secs_f64();
+        Round { p50: of(0.5), p99: of(0.99), p999: of(0.999), per_second }
     }
 
-    fn load(&self, session: &mut Session) -> Load {
-        let mut load = Load::new(TURN, 1);
-        for number in session.numbers(TURN) {
+    fn load(&self, session: &mut Session, requests: u64) -> Load {
+        let mut load = Load::new(requests, 1);
+        for number in session.numbers(requests) {
             load.push(1, |bytes| self.pick(number).write(&session.source, number, bytes));
         }
         load
     }
 
-    /// The job with this number, which is of the same kind on both sides.
     fn pick(&self, number: u64) -> &Template {
         let mut draw = random(number, u64::MAX >> 40) % 100;
         for (Share(percent, ..), template) in TRAFFIC.iter().zip(&self.templates) {
@@ -94,17 +101,17 @@ impl Side {
     }
 
     fn record(self, session: &Session) -> Mixed {
-        let quantile = |q| quantile(self.latencies.clone(), q);
+        let of = |figure: fn(&Round) -> f64, q| quantile(self.rounds.iter().map(figure).collect(), q);
         Mixed {
             server: session.name.clone(),
-            side: self.name.into(),
+            is_ours: self.is_ours,
             members: session.members(),
-            connections: CONNECTIONS,
-            per_second: self.latencies.len() as f64 / self.taken.as_secs_f64(),
-            p50: quantile(0.5),
-            p99: quantile(0.99),
-            p999: quantile(0.999),
-            longest: quantile(1.0),
+            rounds: self.rounds.len(),
+            per_second: of(|round| round.per_second, 0.5),
+            p50: of(|round| round.p50, 0.5),
+            p99: of(|round| round.p99, 0.5),
+            p999: of(|round| round.p999, 0.5),
+            p999_spread: (of(|round| round.p999, 0.25), of(|round| round.p999, 0.75)),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What there is to do, known before it is begun, so that a progress bar can tell how far it is.
 
-use crate::comparison::{all, Against, Comparison, Key};
+use crate::comparison::{all, Comparison, Key};
 use crate::console::Console;
 use crate::instructions::Callgrind;
+use crate::listener::{Listener, LISTENERS};
 use crate::memory::LAYOUTS;
-use crate::options::{Options, Section, LARGEST_FOR_ALL};
-use crate::results::{put, Results};
+use crate::options::{Options, Section};
+use crate::results::Results;
 use crate::session::Session;
 use crate::stops::CASES;
 use crate::support::Kind;
@@ -13,18 +14,26 @@ use crate::{duel, growth, instructions, memory, mixed, shards, stops};
 
 /// Each has a server of its own.
 pub enum Task {
-    /// Comparisons and growth, on boards of one size.
-    Boards {
+    /// Comparisons on boards of one size.
+    Comparisons {
         kind: Kind,
         members: u64,
+        listener: Listener,
         comparisons: Vec<&'static Comparison>,
-        growth: bool,
+    },
+    Growth {
+        kind: Kind,
+        members: u64,
     },
     Memory {
         kind: Kind,
         members: u64,
     },
     Latency {
+        kind: Kind,
+        members: u64,
+    },
+    Blocking {
         kind: Kind,
         members: u64,
     },
@@ -35,6 +44,7 @@ pub enum Task {
     },
     Instructions {
         kind: Kind,
+        listener: Listener,
         comparisons: Vec<&'static Comparison>,
     },
 }
@@ -60,45 +70,61 @@ pub fn plan(options: &Options) -> (Vec<Task>, Vec<String>) {
 }
 
 fn plan_on(kind: Kind, options: &Options, tasks: &mut Vec<Task>) {
-    let selected = || all().filter(|comparison| options.selects(comparison.name));
-    for members in options.growing_sizes() {
-        let fits = |comparison: &&Comparison| comparison.against == Against::Core || members <= LARGEST_FOR_ALL;
-        let is_measured = options.has(Section::Comparisons) && options.sizes.contains(&members);
-        let comparisons: Vec<_> =
-            selected().filter(|comparison| is_measured && comparison.is_at(members)).filter(fits).collect();
-        let growth = options.has(Section::Growth);
-        if growth || !comparisons.is_empty() {
-            tasks.push(Task::Boards { kind, members, comparisons, growth });
-        }
-    }
+    let selected = |listener| {
+        let is_heard = move |comparison: &&Comparison| listener == Listener::Nobody || comparison.is_listened_to;
+        all().filter(|comparison| options.selects(comparison.name)).filter(is_heard)
+    };
     let members = options.large_size();
-    if options.has(Section::Memory) {
-        tasks.push(Task::Memory { kind, members });
-    }
-    if options.has(Section::Latency) {
-        tasks.push(Task::Latency { kind, members });
-    }
-    if options.has(Section::Shards) {
-        tasks.push(Task::Shards { kind, members });
+    // What takes little time comes first.
+    for (section, task) in [
+        (Section::Latency, Task::Latency { kind, members }),
+        (Section::Blocking, Task::Blocking { kind, members }),
+        (Section::Memory, Task::Memory { kind, members }),
+    ] {
+        tasks.extend(options.has(section).then_some(task));
     }
     if options.has(Section::Instructions) {
-        let comparisons = selected().filter(|comparison| instructions::is_hot(comparison)).collect();
-        tasks.push(Task::Instructions { kind, comparisons });
+        for listener in [Listener::Nobody, Listener::Aof].into_iter().filter(|it| options.hears(*it)) {
+            let comparisons = selected(listener).filter(|comparison| instructions::is_hot(comparison)).collect();
+            tasks.push(Task::Instructions { kind, listener, comparisons });
+        }
+    }
+    if options.has(Section::Comparisons) {
+        for listener in LISTENERS.into_iter().filter(|it| options.hears(*it)) {
+            let sizes = match listener {
+                Listener::Nobody => options.sizes.clone(),
+                _ => vec![options.listened_size()],
+            };
+            for members in sizes {
+                let comparisons: Vec<_> = selected(listener).filter(|it| it.is_at(members)).collect();
+                tasks.extend((!comparisons.is_empty()).then_some(Task::Comparisons {
+                    kind,
+                    members,
+                    listener,
+                    comparisons,
+                }));
+            }
+        }
+    }
+    // Shards are the clients' work: what they cost is nearly the same on every server.
+    if options.has(Section::Shards) && Some(&kind) == options.servers.first() {
+        tasks.push(Task::Shards { kind, members });
+    }
+    if options.has(Section::Growth) {
+        tasks.extend(options.growing_sizes().into_iter().map(|members| Task::Growth { kind, members }));
     }
 }
 
 impl Task {
     pub fn steps(&self) -> u64 {
         match self {
-            Task::Boards { members, comparisons, growth, .. } => {
-                Session::steps_to_fill(&boards(comparisons, *growth), *members)
-                    + comparisons.len() as u64
-                    + u64::from(*growth)
+            Task::Comparisons { members, comparisons, .. } => {
+                Session::steps_to_fill(&needs(comparisons), *members) + comparisons.len() as u64
             }
+            Task::Growth { members, .. } => Session::steps_to_fill(growth::NEEDS, *members) + 1,
             Task::Memory { members, .. } => memory::steps(*members),
-            Task::Latency { members, .. } => {
-                Session::steps_to_fill(&latency_boards(), *members) + mixed::STEPS + CASES.len() as u64
-            }
+            Task::Latency { members, .. } => Session::steps_to_fill(mixed::NEEDS, *members) + 1,
+            Task::Blocking { members, .. } => Session::steps_to_fill(stops::NEEDS, *members) + CASES.len() as u64,
             Task::Shards { .. } => shards::CASES.len() as u64,
             Task::Instructions { comparisons, .. } => {
                 Session::steps_to_fill(&needs(comparisons), instructions::MEMBERS) + comparisons.len() as u64
@@ -108,67 +134,72 @@ impl Task {
 
     pub fn run(&self, options: &Options, console: &Console, results: &mut Results) {
         let effort = &options.effort;
+        let start = |kind: &Kind, members: &u64, listener: Listener, needs: &[&'static Key]| {
+            let mut session = Session::start(*kind, *members, listener);
+            console.server(&session.name, *members, listener);
+            session.fill(needs, console);
+            session
+        };
         match self {
-            Task::Boards { kind, members, comparisons, growth } => {
-                let mut session = Session::start(*kind, *members);
-                console.server(&session.name, *members);
-                session.fill(&boards(comparisons, *growth), console);
+            Task::Comparisons { kind, members, listener, comparisons } => {
+                let mut session = start(kind, members, *listener, &needs(comparisons));
                 for comparison in comparisons {
                     console.doing(comparison.name);
                     for ratio in duel::compare(&mut session, comparison, effort) {
                         console.ratio(comparison, &ratio);
-                        put(&mut results.ratios, ratio);
-                    }
-                    console.step(1);
-                }
-                if *growth {
-                    console.doing("growth");
-                    for growth in growth::measure(&mut session, effort) {
-                        console.growth(&growth);
-                        put(&mut results.growth, growth);
+                        results.put(ratio);
                     }
                     console.step(1);
                 }
             }
+            Task::Growth { kind, members } => {
+                let mut session = start(kind, members, Listener::Nobody, growth::NEEDS);
+                console.doing("growth");
+                for growth in growth::measure(&mut session, effort) {
+                    console.growth(&growth);
+                    results.put(growth);
+                }
+                console.step(1);
+            }
             Task::Memory { kind, members } => {
-                let mut session = Session::start(*kind, *members);
-                console.server(&session.name, *members);
+                let mut session = start(kind, members, Listener::Nobody, &[]);
                 for layout in LAYOUTS {
                     let memory = memory::weigh(&mut session, layout, console);
                     console.memory(&memory);
-                    put(&mut results.memory, memory);
+                    results.put(memory);
                 }
             }
             Task::Latency { kind, members } => {
-                let mut session = Session::start(*kind, *members);
-                console.server(&session.name, *members);
-                session.fill(&latency_boards(), console);
+                let mut session = start(kind, members, Listener::Nobody, mixed::NEEDS);
                 console.doing("mixed traffic");
-                for mixed in mixed::measure(&mut session, effort.mixed) {
+                for mixed in mixed::measure(&mut session, effort) {
                     console.mixed(&mixed);
-                    put(&mut results.mixed, mixed);
-                    console.step(1);
+                    results.put(mixed);
                 }
+                console.step(1);
+            }
+            Task::Blocking { kind, members } => {
+                let mut session = start(kind, members, Listener::Nobody, stops::NEEDS);
                 for case in CASES {
                     console.doing(case.name);
                     let stop = stops::measure(&mut session, case, effort.stops);
                     console.stop(&stop);
-                    put(&mut results.stops, stop);
+                    results.put(stop);
                     console.step(1);
                 }
             }
             Task::Shards { kind, members } => {
-                console.server(&format!("{kind:?}, a cluster"), *members);
+                console.server(&format!("{kind:?}, a cluster"), *members, Listener::Nobody);
                 for case in shards::CASES {
                     let shards = shards::measure(*kind, *case, *members, effort, console);
                     console.shards(&shards);
-                    put(&mut results.shards, shards);
+                    results.put(shards);
                     console.step(1);
                 }
             }
-            Task::Instructions { kind, comparisons } => {
-                let mut callgrind = Callgrind::start(*kind, &needs(comparisons), console);
-                console.server(&callgrind.session.name, instructions::MEMBERS);
+            Task::Instructions { kind, listener, comparisons } => {
+                let mut callgrind = Callgrind::start(*kind, *listener, &needs(comparisons), console);
+                console.server(&callgrind.session.name, instructions::MEMBERS, *listener);
                 for comparison in comparisons {
                     console.doing(comparison.name);
                     let Some(instructions) = callgrind.measure(comparison) else {
@@ -176,7 +207,7 @@ impl Task {
                         return;
                     };
                     console.instructions(&instructions);
-                    put(&mut results.instructions, instructions);
+                    results.put(instructions);
                     console.step(1);
                 }
             }
@@ -186,13 +217,4 @@ impl Task {
 
 fn needs(comparisons: &[&'static Comparison]) -> Vec<&'static Key> {
     comparisons.iter().flat_map(|comparison| comparison.needs).copied().collect()
-}
-
-fn boards(comparisons: &[&'static Comparison], growth: bool) -> Vec<&'static Key> {
-    let growth = growth::NEEDS.iter().filter(|_| growth);
-    needs(comparisons).into_iter().chain(growth.copied()).collect()
-}
-
-fn latency_boards() -> Vec<&'static Key> {
-    [mixed::NEEDS, stops::NEEDS].concat()
 }

@@ -1,10 +1,12 @@
-//! What was measured, apart from how it is shown: kept in a file, so that a later run can add to it.
+//! What was measured, apart from how it is shown: kept in a file from the first figure on, so that a run that is
+//! interrupted is not lost, and a later one can add to it.
 
 use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::listener::Listener;
 use crate::machine::Machine;
 
 #[derive(Serialize, Deserialize)]
@@ -15,7 +17,6 @@ pub struct Results {
     pub memory: Vec<Memory>,
     pub mixed: Vec<Mixed>,
     pub stops: Vec<Stop>,
-    #[serde(default)]
     pub shards: Vec<Shards>,
     pub instructions: Vec<Instructions>,
     /// What could not be measured, and why.
@@ -34,6 +35,7 @@ pub struct Ratio {
     pub server: String,
     pub comparison: String,
     pub members: u64,
+    pub listener: Listener,
     pub pace: Pace,
     pub ours: f64,
     pub theirs: f64,
@@ -41,6 +43,16 @@ pub struct Ratio {
     /// The quartiles of the rounds' own ratios.
     pub spread: (f64, f64),
     pub cpu_ratio: f64,
+    /// By one job of ours, and of theirs: where there is a replica.
+    pub sent: Option<(Sent, Sent)>,
+}
+
+/// What one job sends to a replica.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Sent {
+    pub bytes: f64,
+    /// Each command, and how many of it.
+    pub commands: Vec<(String, f64)>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -61,18 +73,19 @@ pub struct Memory {
     pub bytes_a_member: f64,
 }
 
-/// Latencies in µs.
+/// Latencies in µs, each the median of the rounds.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Mixed {
     pub server: String,
-    pub side: String,
+    pub is_ours: bool,
     pub members: u64,
-    pub connections: usize,
+    pub rounds: usize,
     pub per_second: f64,
     pub p50: f64,
     pub p99: f64,
     pub p999: f64,
-    pub longest: f64,
+    /// The quartiles of the rounds' own.
+    pub p999_spread: (f64, f64),
 }
 
 /// How long one command keeps everybody else waiting, in ms.
@@ -80,7 +93,6 @@ pub struct Mixed {
 pub struct Stop {
     pub server: String,
     pub command: String,
-    pub is_ours: bool,
     pub members: u64,
     /// What the server says that the command took.
     pub executing: f64,
@@ -114,6 +126,7 @@ pub struct Shards {
 pub struct Instructions {
     pub server: String,
     pub comparison: String,
+    pub listener: Listener,
     pub members: u64,
     pub ours: u64,
     pub theirs: u64,
@@ -128,9 +141,9 @@ impl Ratio {
 }
 
 impl Results {
-    pub fn new(quick: bool) -> Results {
+    pub fn new(machine: Machine) -> Results {
         Results {
-            machine: Machine::this(quick),
+            machine,
             ratios: Vec::new(),
             growth: Vec::new(),
             memory: Vec::new(),
@@ -149,9 +162,27 @@ impl Results {
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    pub fn save(&self) {
+    /// A run that adds nothing to the last one leaves it beside its own.
+    pub fn set_the_last_run_aside() {
+        // There may be none.
+        let _ = fs::rename(path(), path().with_extension("old.json"));
+    }
+
+    /// Takes the place of an earlier result of the same thing, and is in the file at once.
+    pub fn put<R: Record>(&mut self, new: R) {
+        let records = R::list(self);
+        match records.iter_mut().find(|record| record.is_of_the_same(&new)) {
+            Some(old) => *old = new,
+            None => records.push(new),
+        }
+        self.save();
+    }
+
+    fn save(&self) {
         let text = serde_json::to_string_pretty(self).expect("plain data");
-        fs::write(path(), text).unwrap_or_else(|error| panic!("{}: {error}", path().display()));
+        let half_written = path().with_extension("new");
+        let saved = fs::write(&half_written, text).and_then(|()| fs::rename(half_written, path()));
+        saved.unwrap_or_else(|error| panic!("{}: {error}", path().display()));
     }
 
     /// The servers, in the order in which they were measured.
@@ -171,39 +202,47 @@ impl Results {
         }
         servers
     }
-}
 
-/// A result that takes the place of an earlier one of the same thing.
-pub trait Record {
-    fn is_of_the_same(&self, other: &Self) -> bool;
-}
-
-pub fn put<R: Record>(records: &mut Vec<R>, new: R) {
-    match records.iter_mut().find(|record| record.is_of_the_same(&new)) {
-        Some(old) => *old = new,
-        None => records.push(new),
+    /// A pipelined comparison.
+    pub fn ratio(&self, server: &str, comparison: &str, members: u64, listener: Listener) -> Option<&Ratio> {
+        self.ratios.iter().find(|it| {
+            it.pace == Pace::Pipelined
+                && it.listener == listener
+                && it.members == members
+                && it.server == server
+                && it.comparison == comparison
+        })
     }
+}
+
+pub trait Record: Sized {
+    fn is_of_the_same(&self, other: &Self) -> bool;
+    fn list(results: &mut Results) -> &mut Vec<Self>;
 }
 
 /// Two records are of the same thing if these fields are equal.
 macro_rules! records {
-    ($($type:ident by $($field:ident)+;)+) => {$(
+    ($($type:ident in $list:ident by $($field:ident)+;)+) => {$(
         impl Record for $type {
             fn is_of_the_same(&self, other: &Self) -> bool {
                 $(self.$field == other.$field)&&+
+            }
+
+            fn list(results: &mut Results) -> &mut Vec<Self> {
+                &mut results.$list
             }
         }
     )+};
 }
 
 records! {
-    Ratio by server comparison members pace;
-    Growth by server operation members;
-    Memory by server layout members;
-    Mixed by server side members;
-    Stop by server command members;
-    Shards by server nodes shards members;
-    Instructions by server comparison;
+    Ratio in ratios by server comparison members listener pace;
+    Growth in growth by server operation members;
+    Memory in memory by server layout;
+    Mixed in mixed by server is_ours;
+    Stop in stops by server command;
+    Shards in shards by server nodes shards members;
+    Instructions in instructions by server comparison listener;
 }
 
 fn path() -> PathBuf {

@@ -8,7 +8,9 @@ use redis::{Connection, ConnectionLike, Value};
 use crate::client::{Client, Load};
 use crate::comparison::{scripts, Count, Key, Script};
 use crate::console::Console;
+use crate::listener::Listener;
 use crate::measure::Timing;
+use crate::results::Sent;
 use crate::support::{cmd, cmdv, reply, Kind, Server};
 use crate::template::{Pacing, Source, Template};
 
@@ -17,7 +19,10 @@ const FILL: Pacing = Pacing::pipelined(200);
 const MEMBERS_A_STEP: u64 = 50_000;
 
 pub struct Session {
+    // Ends before the server that it follows.
+    replica: Option<Server>,
     server: Server,
+    pub listener: Listener,
     pub con: Connection,
     pub client: Client,
     pub source: Source,
@@ -28,8 +33,8 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn start(kind: Kind, members: u64) -> Session {
-        let server = Server::builder(kind).start();
+    pub fn start(kind: Kind, members: u64, listener: Listener) -> Session {
+        let (server, replica) = listener.start(kind);
         let mut con = server.connect();
         // Replies of a whole board take their time on a busy machine.
         con.set_read_timeout(Some(Duration::from_secs(600))).expect("a timeout");
@@ -42,7 +47,7 @@ impl Session {
         }
         let name = server_name(&server);
         let client = Client::connect(&server.socket());
-        Session { server, con, client, source, name, next: 0 }
+        Session { replica, server, listener, con, client, source, name, next: 0 }
     }
 
     pub fn members(&self) -> u64 {
@@ -95,6 +100,7 @@ impl Session {
             stepped = due;
         }
         console.step(steps - stepped);
+        self.let_the_replica_catch_up();
         self.next = self.next.max(longest);
     }
 
@@ -109,6 +115,8 @@ impl Session {
         let before = self.cpu_time();
         let wall = self.client.run(&load);
         let cpu = self.cpu_time().saturating_sub(before);
+        // What one side left to be done must not slow the other.
+        self.let_the_replica_catch_up();
         Timing { jobs: load.jobs, wall, cpu }
     }
 
@@ -139,6 +147,51 @@ impl Session {
                 return jobs;
             }
         }
+    }
+
+    fn let_the_replica_catch_up(&mut self) {
+        if self.replica.is_some() {
+            self.run(&["WAIT", "1", "0"].map(String::from));
+        }
+    }
+
+    /// What one of these jobs makes the server send to its replica.
+    pub fn sent_by(&mut self, side: &Template, numbers: Range<u64>) -> Sent {
+        let jobs = (numbers.end - numbers.start) as f64;
+        let (bytes, calls) = (self.replicated_bytes(), self.replicated_commands());
+        let load = side.load(&self.source, numbers, FILL);
+        self.client.run(&load);
+        let bytes = self.replicated_bytes() - bytes;
+        self.let_the_replica_catch_up();
+        let mut commands = self.replicated_commands();
+        for (name, before) in calls {
+            if let Some((_, count)) = commands.iter_mut().find(|(known, _)| *known == name) {
+                *count -= before;
+            }
+        }
+        let a_job = |count: f64| count / jobs;
+        commands.iter_mut().for_each(|(_, count)| *count = a_job(*count));
+        // What a replica gets now and then, whoever writes: a ping, a question how far it is.
+        commands.retain(|(name, count)| *count > 0.02 && !["info", "replconf", "ping", "select"].contains(&&**name));
+        // In the order in which a replica runs them, as far as one can tell: a transaction is around the rest.
+        commands.sort_by_key(|(name, _)| (name == "exec", name != "multi", name.clone()));
+        Sent { bytes: a_job(bytes), commands }
+    }
+
+    fn replicated_bytes(&self) -> f64 {
+        self.info("master_repl_offset").parse().expect("an offset")
+    }
+
+    /// How often the replica has run each command.
+    fn replicated_commands(&self) -> Vec<(String, f64)> {
+        let replica = self.replica.as_ref().expect("a replica");
+        let Ok(Value::BulkString(info)) = cmd(&mut replica.connect(), "INFO commandstats") else { panic!("no INFO") };
+        let info = String::from_utf8_lossy(&info);
+        let entry = |line: &str| {
+            let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+            Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
+        };
+        info.lines().filter_map(entry).collect()
     }
 
     fn cpu_time(&mut self) -> Duration {

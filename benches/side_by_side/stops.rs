@@ -27,7 +27,7 @@ pub struct Case {
 }
 
 enum Words {
-    /// `LAST` stands for the member with the least score, `ALL` and `HALF` for numbers of members.
+    /// `HUNDREDTHOUSANDTH` stands for the member at that position, `ALL` and `HALF` for numbers of members.
     Line(&'static str),
     /// The line and so many pairs of score and member.
     Pairs(&'static str, u64),
@@ -48,35 +48,37 @@ const NEW: &[&str] = &["DEL copy"];
 /// The board without some of its index entries.
 const COPY_SPILLED: &[&str] = &["DEL copy", "COPY spilled copy", "ZREMRANGEBYRANK copy 1 1000"];
 
+/// From short to long, each beside the core command that is most like it.
 pub const CASES: &[Case] = &[
     case("RANK.GET", &[], Line("RANK.GET ours player:1")),
-    case("RANK.GET DENSE of the last, distinct scores", &[], Line("RANK.GET ours LAST DENSE")),
     case("RANK.GET, spilled, 1000 first scores", &[], Line("RANK.GET tied player:1")),
     case("RANK.PERCENTILE", &[], Line("RANK.PERCENTILE ours player:1")),
     case("RANK.SCOREAT 50", &[], Line("RANK.SCOREAT ours 50")),
-    case("RANK.QUERY, 1000 scores", &[], Line("RANK.QUERY thousand player:1")),
+    case("RANK.ROTATE", &["DEL archive copy", "COPY ours copy"], Line("RANK.ROTATE copy archive")),
+    case("RANK.CLEAR", COPY, Line("RANK.CLEAR copy")),
+    case("UNLINK", COPY, Line("UNLINK copy")),
+    case("RANK.CREATE ADOPT", COPY, Line("RANK.CREATE copy FIELD a RANGE 0 2000000000 ADOPT")),
+    case("RANK.CREATE KEEP, nothing to trim", COPY, Line("RANK.CREATE copy KEEP 100000000")),
     case("RANK.TOPN 1000", &[], Line("RANK.TOPN ours 1000")),
     case("ZREVRANGE 0 999 WITHSCORES", &[], Line("ZREVRANGE ours 0 999 WITHSCORES")),
-    case("RANK.TOPN, all", &[], Line("RANK.TOPN ours ALL")),
-    case("RANK.RANGE 1 -1 JSON, packed63", &[], Line("RANK.RANGE packed63 1 -1 JSON")),
-    case("RANK.STATS, distinct scores", &[], Line("RANK.STATS ours")),
-    case("RANK.STATS JSON, distinct scores", &[], Line("RANK.STATS ours JSON")),
-    case("RANK.STATS JSON, 1000 scores", &[], Line("RANK.STATS thousand JSON")),
-    case("ZREVRANGE 0 -1 WITHSCORES", &[], Line("ZREVRANGE ours 0 -1 WITHSCORES")),
+    case("RANK.QUERY, 1000 scores", &[], Line("RANK.QUERY thousand player:1")),
+    case("RANK.SCAN, a step of 1000", &[], Line("RANK.SCAN spilled 0 COUNT 1000")),
+    case("RANK.VERIFY, longest step of 1000", &[], Steps("RANK.VERIFY spilled COUNT 1000")),
+    case("RANK.VERIFY REPAIR of 1000 entries, longest step", COPY_SPILLED, Steps("RANK.VERIFY copy REPAIR COUNT 1000")),
     case("RANK.ADD of 10,000 members", NEW, Pairs("RANK.ADD copy", 10_000)),
     case("ZADD of 10,000 members", NEW, Pairs("ZADD copy", 10_000)),
     case("RANK.REM of 10,000 members", COPY, Members("RANK.REM copy", 10_000)),
     case("ZREM of 10,000 members", COPY, Members("ZREM copy", 10_000)),
+    case("RANK.GET DENSE, 100,000 scores", &[], Line("RANK.GET ours HUNDREDTHOUSANDTH DENSE")),
     case("RANK.TRIM to half", COPY, Line("RANK.TRIM copy HALF")),
     case("ZREMRANGEBYRANK of half", COPY, Line("ZREMRANGEBYRANK copy 0 HALF")),
-    case("RANK.CREATE ADOPT", COPY, Line("RANK.CREATE copy FIELD a RANGE 0 2000000000 ADOPT")),
-    case("RANK.CREATE KEEP, nothing to trim", COPY, Line("RANK.CREATE copy KEEP 100000000")),
-    case("RANK.VERIFY, longest step of 1000", &[], Steps("RANK.VERIFY spilled COUNT 1000")),
-    case("RANK.VERIFY REPAIR of 1000 entries, longest step", COPY_SPILLED, Steps("RANK.VERIFY copy REPAIR COUNT 1000")),
-    case("RANK.ROTATE", &["DEL archive copy", "COPY ours copy"], Line("RANK.ROTATE copy archive")),
-    case("RANK.CLEAR", COPY, Line("RANK.CLEAR copy")),
+    case("RANK.STATS JSON, 1000 scores", &[], Line("RANK.STATS thousand JSON")),
+    case("RANK.STATS JSON, distinct scores", &[], Line("RANK.STATS ours JSON")),
+    case("RANK.STATS, distinct scores", &[], Line("RANK.STATS ours")),
+    case("RANK.TOPN, all", &[], Line("RANK.TOPN ours ALL")),
+    case("RANK.RANGE 1 -1 JSON, packed63", &[], Line("RANK.RANGE packed63 1 -1 JSON")),
+    case("ZREVRANGE 0 -1 WITHSCORES", &[], Line("ZREVRANGE ours 0 -1 WITHSCORES")),
     case("DEL", COPY, Line("DEL copy")),
-    case("UNLINK", COPY, Line("UNLINK copy")),
     case("COPY", NEW, Line("COPY ours copy")),
 ];
 
@@ -85,7 +87,6 @@ pub fn measure(session: &mut Session, case: &Case, repeats: usize) -> Stop {
     Stop {
         server: session.name.clone(),
         command: case.name.into(),
-        is_ours: case.line().starts_with("RANK."),
         members: session.members(),
         executing: quantile(runs.iter().map(|run| run.0).collect(), 0.5),
         waiting: quantile(runs.iter().map(|run| run.1).collect(), 0.5),
@@ -120,7 +121,7 @@ impl Case {
     fn words(&self, session: &mut Session) -> Vec<String> {
         let members = session.members();
         let word = |word: &str| match word {
-            "LAST" => last_member(session),
+            "HUNDREDTHOUSANDTH" => hundred_thousandth(session),
             "ALL" => members.to_string(),
             "HALF" => (members / 2).to_string(),
             other => other.into(),
@@ -169,8 +170,10 @@ impl Case {
     }
 }
 
-fn last_member(session: &mut Session) -> String {
-    match cmd(&mut session.con, "ZRANGE ours 0 0") {
+/// The member that is as far down as a `DENSE` rank may count by default; of a smaller board the last.
+fn hundred_thousandth(session: &mut Session) -> String {
+    let position = session.members().min(100_000) - 1;
+    match cmd(&mut session.con, &format!("ZREVRANGE ours {position} {position}")) {
         Ok(Value::Array(members)) => match &members[..] {
             [Value::BulkString(name)] => String::from_utf8_lossy(name).into_owned(),
             other => panic!("one member, got {other:?}"),

@@ -15,6 +15,7 @@
 //! | `$now` | Unix milliseconds, one more for each thousand jobs |
 //! | `$ago` | ten minutes before that |
 //! | `$tick` | Unix milliseconds of tomorrow, one more for each job |
+//! | `$token` | what `DUE.CLAIM` at that time gives to a new item, with a lease of 30 seconds |
 //! | `@name` | the digest of a script |
 //!
 //! A value depends on the job's number alone, not on the order of the words, so that job 17 of one side asks for the same
@@ -29,6 +30,7 @@ const MEMBER: &str = "player:";
 const STRANGERS: u64 = 1_000_000;
 const A_DAY_MS: u64 = 86_400_000;
 const TEN_MINUTES_MS: u64 = 600_000;
+const LEASE_MS: u64 = 30_000;
 
 /// What blanks are filled from.
 #[derive(Clone)]
@@ -42,6 +44,10 @@ impl Source {
     pub fn new(members: u64) -> Source {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock past 1970");
         Source { members, digests: HashMap::new(), start_ms: since_epoch.as_millis() as u64 }
+    }
+
+    fn tick(&self, number: u64) -> u64 {
+        self.start_ms + A_DAY_MS + number
     }
 }
 
@@ -60,6 +66,7 @@ enum Blank {
     Now,
     Ago,
     Tick,
+    Token,
 }
 
 impl Blank {
@@ -78,6 +85,7 @@ impl Blank {
             "now" => Blank::Now,
             "ago" => Blank::Ago,
             "tick" => Blank::Tick,
+            "token" => Blank::Token,
             _ => panic!("no blank is called ${name}"),
         }
     }
@@ -105,7 +113,8 @@ impl Blank {
             Blank::Number => number,
             Blank::Now => source.start_ms + number / 1000,
             Blank::Ago => source.start_ms + number / 1000 - TEN_MINUTES_MS,
-            Blank::Tick => source.start_ms + A_DAY_MS + number,
+            Blank::Tick => source.tick(number),
+            Blank::Token => (source.tick(number) + LEASE_MS) * 512 + 1,
         }
     }
 }

@@ -1,128 +1,118 @@
-//! Horizontal bars in groups: a row for each thing, in it a bar for each series.
+//! Horizontal bars, or dots where the axis has no zero: a panel for each server beside the others, labels to the left.
 
-use std::path::Path;
+use super::axis::Axis;
+use super::svg::{Anchor, Svg, MARGIN, WIDTH};
 
-use plotters::style::{Color, RGBColor};
-
-use super::axis::{short, Axis, Scale};
-use super::canvas::{width_of, Anchor, Canvas, ALARM, FAINT, GRID, INK};
-
-const WIDTH: u32 = 1080;
-const TOP: f64 = 104.0;
-const BAR: f64 = 10.0;
-const GAP: f64 = 2.0;
-const BETWEEN_ROWS: f64 = 12.0;
-const LABEL: f64 = 13.0;
-const VALUES: f64 = 64.0;
+const LABELS: f64 = 252.0;
+const GAP: f64 = 26.0;
+/// Kept free to the right of each panel, for the figure beside the longest bar.
+const FIGURE: f64 = 50.0;
+const ROW: f64 = 24.0;
+const BAR: f64 = 15.0;
 
 pub struct Bars {
     pub title: String,
     pub subtitle: String,
+    /// What the axis shows, with its unit.
     pub axis: String,
-    pub scale: Scale,
-    /// Where bars begin; `None`: at the left.
-    pub base: Option<f64>,
-    pub series: Vec<(String, RGBColor)>,
-    /// What the marker of a row means.
-    pub marker: Option<&'static str>,
+    pub is_log: bool,
+    /// A line at this value, and what it stands for.
+    pub reference: Option<(f64, &'static str)>,
+    pub panels: Vec<String>,
+    pub groups: Vec<Group>,
+    pub figure: fn(f64) -> String,
+}
+
+#[derive(Default)]
+pub struct Group {
+    /// None where the rows speak for themselves.
+    pub heading: String,
     pub rows: Vec<Row>,
 }
 
 pub struct Row {
     pub label: String,
-    /// In pale colours: what the others are compared with.
-    pub is_pale: bool,
-    /// One for each series.
-    pub bars: Vec<Option<Bar>>,
-    /// A value of its own, marked across the bars.
-    pub marker: Option<f64>,
+    pub is_ours: bool,
+    /// One for each panel.
+    pub values: Vec<Option<f64>>,
 }
 
-#[derive(Clone, Copy)]
-pub struct Bar {
-    pub value: f64,
-    pub spread: Option<(f64, f64)>,
-    pub is_alarming: bool,
-}
+impl Bars {
+    /// `None` if nothing was measured of it.
+    pub fn draw(&self) -> Option<String> {
+        let values = || self.groups.iter().flat_map(|group| &group.rows).flat_map(|row| row.values.iter().flatten());
+        let highest = values().copied().reduce(f64::max)?;
+        let lowest = values().copied().reduce(f64::min)?;
+        let axis = match self.is_log {
+            true => Axis::log(lowest, highest),
+            false => Axis::linear(highest.max(self.reference.map_or(0.0, |(value, _)| value)), 5),
+        };
+        let panels = self.panels.len() as f64;
+        let width = (WIDTH - 2.0 * MARGIN - LABELS - GAP * (panels - 1.0)) / panels;
+        let left = |panel: usize| MARGIN + LABELS + panel as f64 * (width + GAP);
+        let x = |panel: usize, value: f64| left(panel) + axis.place(value) * (width - FIGURE);
+        let mut svg = Svg::new(&self.title, &self.subtitle);
 
-impl Row {
-    /// Room for the bars it has: the others leave none.
-    fn height(&self) -> f64 {
-        self.bars.iter().flatten().count().max(1) as f64 * (BAR + GAP) + BETWEEN_ROWS
-    }
-}
-
-pub fn draw(bars: &Bars, path: &Path) -> Result<(), String> {
-    let bottom = TOP + bars.rows.iter().map(Row::height).sum::<f64>();
-    let canvas = Canvas::new(path, (WIDTH, bottom as u32 + 56))?;
-    canvas.heading(&bars.title, &bars.subtitle)?;
-    legend(&canvas, bars)?;
-
-    let labels = bars.rows.iter().map(|row| width_of(&row.label, LABEL)).fold(0.0, f64::max);
-    let (left, right) = (labels + 36.0, f64::from(WIDTH) - VALUES);
-    let in_row = |row: &Row| -> Vec<f64> {
-        let spreads = row.bars.iter().flatten().flat_map(|bar| bar.spread).flat_map(|(low, high)| [low, high]);
-        row.bars.iter().flatten().map(|bar| bar.value).chain(spreads).chain(row.marker).collect()
-    };
-    let zero = matches!(bars.scale, Scale::Linear).then_some(0.0);
-    let values = bars.rows.iter().flat_map(in_row).chain(bars.base).chain(zero);
-    let axis = Axis::new(bars.scale, values, (left, right));
-
-    for tick in axis.ticks() {
-        canvas.line(&[(axis.at(tick), TOP - 6.0), (axis.at(tick), bottom)], GRID, 1)?;
-        canvas.text(&short(tick), (axis.at(tick), bottom + 14.0), 12.0, FAINT, Anchor::Middle)?;
-    }
-    canvas.text(&bars.axis, ((left + right) / 2.0, bottom + 38.0), 13.0, FAINT, Anchor::Middle)?;
-    let base = bars.base.unwrap_or(axis.start());
-    canvas.line(
-        &[(axis.at(base), TOP - 6.0), (axis.at(base), bottom)],
-        INK,
-        if bars.base.is_some() { 2 } else { 1 },
-    )?;
-
-    let mut y = TOP;
-    for row in &bars.rows {
-        draw_row(&canvas, bars, row, &axis, (base, y))?;
-        y += row.height();
-    }
-    canvas.finish()
-}
-
-fn draw_row(canvas: &Canvas, bars: &Bars, row: &Row, axis: &Axis, (base, top): (f64, f64)) -> Result<(), String> {
-    let end = top + row.height() - BETWEEN_ROWS;
-    let label_at = (axis.at(axis.start()) - 12.0, (top + end) / 2.0);
-    canvas.text(&row.label, label_at, LABEL, if row.is_pale { FAINT } else { INK }, Anchor::Right)?;
-    let mut y = top;
-    for (bar, (_, color)) in row.bars.iter().zip(&bars.series) {
-        let Some(bar) = bar else { continue };
-        let color = color.mix(if row.is_pale { 0.4 } else { 1.0 });
-        canvas.bar((axis.at(base), y), (axis.at(bar.value), y + BAR), color)?;
-        let middle = y + BAR / 2.0;
-        if let Some((low, high)) = bar.spread {
-            canvas.line(&[(axis.at(low), middle), (axis.at(high), middle)], INK, 1)?;
+        let top = Svg::TOP + if self.reference.is_some() { 44.0 } else { 28.0 };
+        let headings = self.groups.iter().filter(|group| !group.heading.is_empty()).count() as f64;
+        let rows = self.groups.iter().map(|group| group.rows.len()).sum::<usize>() as f64;
+        let bottom = top + (headings + rows) * ROW + 6.0;
+        for (panel, name) in self.panels.iter().enumerate() {
+            svg.text(left(panel), Svg::TOP + 14.0, "head", Anchor::Start, name);
+            for tick in axis.ticks() {
+                let at = x(panel, tick);
+                svg.line((at, top), (at, bottom), if tick == 0.0 { "edge" } else { "grid" });
+                svg.text(at, bottom + 18.0, "small", Anchor::Middle, &plain(tick));
+            }
         }
-        let value_at = (f64::from(WIDTH) - 14.0, middle);
-        canvas.text(&short(bar.value), value_at, 11.0, if bar.is_alarming { ALARM } else { INK }, Anchor::Right)?;
-        y += BAR + GAP;
-    }
-    match row.marker {
-        Some(marker) => canvas.line(&[(axis.at(marker), top - 3.0), (axis.at(marker), end + 1.0)], ALARM, 3),
-        None => Ok(()),
+        svg.text(left(0), bottom + 40.0, "small", Anchor::Start, &self.axis);
+
+        // They come last, so that no line crosses them.
+        let mut figures = Vec::new();
+        let mut y = top + 4.0;
+        for group in &self.groups {
+            if !group.heading.is_empty() {
+                svg.text(MARGIN, y + 17.0, "head", Anchor::Start, &group.heading);
+                y += ROW;
+            }
+            for row in &group.rows {
+                let indent = if group.heading.is_empty() { 0.0 } else { 14.0 };
+                svg.text(MARGIN + indent, y + 16.0, "", Anchor::Start, &row.label);
+                let class = if row.is_ours { "ours" } else { "theirs" };
+                for (panel, value) in row.values.iter().enumerate() {
+                    let Some(value) = value else { continue };
+                    let end = x(panel, *value);
+                    let beside = if self.is_log {
+                        svg.dot(end, y + 11.0, class);
+                        9.0
+                    } else {
+                        svg.rect(left(panel), y + 4.0, end - left(panel), BAR, class);
+                        5.0
+                    };
+                    figures.push((end + beside, y + 16.0, (self.figure)(*value)));
+                }
+                y += ROW;
+            }
+        }
+        if let Some((value, name)) = self.reference {
+            for panel in 0..self.panels.len() {
+                let at = x(panel, value);
+                svg.line((at, top - 4.0), (at, bottom), "edge dashed");
+                svg.text(at, top - 10.0, "small", Anchor::Middle, name);
+            }
+        }
+        for (x, y, figure) in figures {
+            svg.text(x, y, "value", Anchor::Start, &figure);
+        }
+        Some(svg.finish(bottom + 56.0))
     }
 }
 
-fn legend(canvas: &Canvas, bars: &Bars) -> Result<(), String> {
-    let (mut x, y) = (20.0, 76.0);
-    for (name, color) in &bars.series {
-        canvas.bar((x, y - 6.0), (x + 12.0, y + 6.0), color.to_rgba())?;
-        canvas.text(name, (x + 18.0, y), LABEL, INK, Anchor::Left)?;
-        x += 18.0 + width_of(name, LABEL) + 24.0;
-    }
-    match bars.marker {
-        Some(meaning) => {
-            canvas.line(&[(x + 6.0, y - 7.0), (x + 6.0, y + 7.0)], ALARM, 3)?;
-            canvas.text(meaning, (x + 16.0, y), LABEL, INK, Anchor::Left)
-        }
-        None => Ok(()),
+/// 0.5, 10, 1k
+pub fn plain(value: f64) -> String {
+    match value {
+        1e6.. => format!("{}M", value / 1e6),
+        1e4.. => format!("{}k", value / 1e3),
+        _ => format!("{}", (value * 1e6).round() / 1e6),
     }
 }

@@ -1,193 +1,347 @@
-//! The charts: results turned into bars and lines.
+//! The charts of the document: one message each, its figures beside the bars. Titles are made of the figures, so that
+//! they are true of any run.
 
 mod axis;
 mod bars;
-mod canvas;
 mod lines;
+mod svg;
 
 use std::fs;
 use std::path::Path;
 
-use plotters::style::RGBColor;
+use crate::document::{ratio, size, sizes, span};
+use crate::listener::{Listener, LISTENERS};
+use crate::memory::{LAYOUTS, SORTED_SET};
+use crate::results::{Mixed, Results};
+use bars::{Bars, Group, Row};
+use lines::{Line, Lines};
 
-use crate::comparison::{all, Against};
-use crate::growth::{self, OPERATIONS};
-use crate::judgement::judge;
-use crate::memory::LAYOUTS;
-use crate::results::{Pace, Results};
-use crate::stops::CASES;
-use axis::{short, Scale};
-use bars::{Bar, Bars, Row};
-use lines::{Line, Lines, Panel};
+/// The members of boards in charts of ratios: large enough to be real, small enough for all comparisons.
+const MEMBERS: u64 = 100_000;
 
-/// From small boards to large ones.
-const SIZES: [RGBColor; 5] =
-    [RGBColor(158, 202, 225), RGBColor(74, 144, 198), RGBColor(8, 81, 156), RGBColor(8, 48, 107), RGBColor(3, 19, 43)];
-const SERVERS: [RGBColor; 2] = [RGBColor(200, 70, 62), RGBColor(64, 99, 191)];
-const CORE: RGBColor = RGBColor(140, 149, 159);
-const OPERATION: [RGBColor; 8] = [
-    RGBColor(31, 119, 180),
-    RGBColor(214, 92, 0),
-    RGBColor(44, 140, 44),
-    RGBColor(190, 40, 50),
-    RGBColor(130, 90, 180),
-    RGBColor(140, 86, 75),
-    RGBColor(210, 80, 170),
-    RGBColor(0, 140, 155),
+/// A file, what a reader who cannot see it is told, and what draws it: nothing where there are no results.
+pub struct Chart {
+    pub file: &'static str,
+    pub text: &'static str,
+    pub draw: fn(&Results) -> Option<String>,
+}
+
+const fn chart(file: &'static str, text: &'static str, draw: fn(&Results) -> Option<String>) -> Chart {
+    Chart { file, text, draw }
+}
+
+pub const CHARTS: &[Chart] = &[
+    chart("scripts.svg", "Speed of redis-rank compared with Lua scripts", |results| scripts(results).draw()),
+    chart("writes.svg", "Speed of writes compared with ZADD and ZINCRBY", |results| writes(results).draw()),
+    chart("reads.svg", "Speed of reads compared with core commands", |results| reads(results).draw()),
+    chart("limits.svg", "Speed of RATE.CHECK compared with INCR and Lua", |results| limits(results).draw()),
+    chart("memory.svg", "Bytes per member of each layout", |results| memory(results).draw()),
+    chart("growth.svg", "Microseconds per command as a board grows", |results| growth(results).draw()),
+    chart("blocking.svg", "Longest blocking time of each command", |results| blocking(results).draw()),
+    chart("latency.svg", "Latency percentiles of mixed traffic", |results| latency(results).draw()),
 ];
 
-/// Draws all charts for which there are results.
 pub fn draw(dir: &Path, results: &Results) -> Result<(), String> {
     fs::create_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
-    for server in results.servers() {
-        let file = |name: &str| dir.join(file_name(name, server));
-        for (against, name) in [(Against::Core, "core"), (Against::Today, "today"), (Against::ThreeKeys, "three-keys")]
-        {
-            let chart = ratios(results, server, against);
-            if !chart.rows.is_empty() {
-                bars::draw(&chart, &file(name))?;
-            }
-        }
-        let chart = growth(results, server);
-        if chart.panels.iter().all(|panel| !panel.lines.is_empty()) {
-            lines::draw(&chart, &file("growth"))?;
-        }
-    }
-    for (chart, name) in [(memory(results), "memory.svg"), (stops(results), "stops.svg")] {
-        if !chart.rows.is_empty() {
-            bars::draw(&chart, &dir.join(name))?;
+    for Chart { file, draw, .. } in CHARTS {
+        let path = dir.join(file);
+        if let Some(text) = draw(results) {
+            fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
     Ok(())
 }
 
-/// `core-redis.svg`: without the version, so that a newer one takes its place.
-pub fn file_name(name: &str, server: &str) -> String {
-    let kind = server.split(' ').next().unwrap_or_default().to_lowercase();
-    format!("{name}-{kind}.svg")
+/// A label, and the comparison whose ratio it is.
+type Labelled = (&'static str, &'static str);
+
+pub const SCRIPTS: &[Labelled] = &[
+    ("RANK.GET", "RANK.GET / Lua ZSCORE, ZCOUNT"),
+    ("RANK.INCR WITHRANK", "RANK.INCR WITHRANK / Lua ZSCORE, ZCOUNT, ZINCRBY, ZCOUNT"),
+    ("RANK.AROUND 5", "RANK.AROUND 5 / Lua ZREVRANK, ZREVRANGE"),
+    ("RANK.ADD, three scores", "spilled: RANK.ADD, three INT / Lua, the same by hand"),
+    ("RANK.ADD, best 500 of a stream", "a stream into KEEP 500: RANK.ADD / Lua ZADD, ZREMRANGEBYRANK"),
+    ("RATE.CHECK FIXED", "RATE.CHECK FIXED / Lua INCR, PEXPIRE"),
+    ("RATE.CHECK COUNTER", "RATE.CHECK COUNTER / Lua GET, GET, INCR, PEXPIRE"),
+    ("RATE.CHECK GCRA", "RATE.CHECK GCRA / Lua GET, SET"),
+    ("RATE.CHECK SLIDING", "RATE.CHECK SLIDING / Lua with a sorted set"),
+    ("DUE.CLAIM, DUE.ACK", "DUE.CLAIM, DUE.ACK / Lua ZRANGEBYSCORE, ZREM, ZADD, then ZREM"),
+];
+
+pub const WRITES: &[Labelled] = &[
+    ("RANK.ADD / ZADD", "RANK.ADD / ZADD"),
+    ("RANK.INCR / ZINCRBY", "RANK.INCR / ZINCRBY"),
+    ("RANK.ADD, packed / ZADD", "packed: RANK.ADD, DIGITS 7 and 6 / ZADD"),
+    ("RANK.ADD, packed63 / ZADD", "packed63: RANK.ADD, three BITS 20 / ZADD"),
+    ("RANK.ADD, spilled / ZADD", "spilled: RANK.ADD, three INT / ZADD"),
+];
+
+pub const READS: &[Labelled] = &[
+    ("RANK.SCORE / ZSCORE", "RANK.SCORE / ZSCORE"),
+    ("RANK.GET / ZSCORE + ZCOUNT", "RANK.GET / ZSCORE, ZCOUNT in a pipeline"),
+    ("RANK.TOPN 100 / ZREVRANGE", "RANK.TOPN 100 / ZREVRANGE 0 99 WITHSCORES"),
+    ("RANK.STATS JSON / ZREVRANGE", "RANK.STATS JSON, 100k members, distinct scores / ZREVRANGE 0 -1"),
+];
+
+pub const LIMITS_INCR: &[Labelled] = &[
+    ("FIXED", "RATE.CHECK FIXED / INCR"),
+    ("CALENDAR", "RATE.CHECK CALENDAR / INCR"),
+    ("COUNTER", "RATE.CHECK COUNTER / INCR"),
+    ("GCRA", "RATE.CHECK GCRA / INCR"),
+    ("SLIDING", "RATE.CHECK SLIDING / INCR"),
+];
+
+pub const LIMITS_LUA: &[Labelled] = &[
+    ("FIXED", "RATE.CHECK FIXED / Lua INCR, PEXPIRE"),
+    ("COUNTER", "RATE.CHECK COUNTER / Lua GET, GET, INCR, PEXPIRE"),
+    ("GCRA", "RATE.CHECK GCRA / Lua GET, SET"),
+    ("SLIDING", "RATE.CHECK SLIDING / Lua with a sorted set"),
+];
+
+/// Commands that may take long, or that people fear do, and the core's likest ones.
+pub const BLOCKING: &[&str] = &[
+    "RANK.GET",
+    "RANK.CLEAR",
+    "RANK.ROTATE",
+    "RANK.TOPN 1000",
+    "ZREVRANGE 0 999 WITHSCORES",
+    "RANK.VERIFY, longest step of 1000",
+    "RANK.ADD of 10,000 members",
+    "ZADD of 10,000 members",
+    "RANK.GET DENSE, 100,000 scores",
+    "RANK.TRIM to half",
+    "ZREMRANGEBYRANK of half",
+    "RANK.STATS JSON, distinct scores",
+    "RANK.TOPN, all",
+    "ZREVRANGE 0 -1 WITHSCORES",
+];
+
+fn servers(results: &Results) -> Vec<String> {
+    results.servers().into_iter().map(String::from).collect()
 }
 
-fn ratios(results: &Results, server: &str, against: Against) -> Bars {
-    let measured = || results.ratios.iter().filter(|ratio| ratio.server == server && ratio.pace == Pace::Pipelined);
-    let comparisons = all().filter(|comparison| comparison.against == against);
-    let comparisons: Vec<_> = comparisons.filter(|it| measured().any(|ratio| ratio.comparison == it.name)).collect();
-    let mut sizes: Vec<u64> = measured().map(|ratio| ratio.members).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let rows = comparisons.iter().map(|comparison| {
-        let bar = |members: &u64| {
-            let ratio = measured().find(|it| it.comparison == comparison.name && it.members == *members)?;
-            let is_alarming = judge(comparison, ratio).is_some_and(|verdict| !verdict.is_met);
-            Some(Bar { value: ratio.ratio, spread: Some(ratio.spread), is_alarming })
-        };
-        Row {
-            label: comparison.name.into(),
-            is_pale: false,
-            bars: sizes.iter().map(bar).collect(),
-            marker: comparison.aim,
-        }
-    });
-    let other = match against {
-        Against::Core => "the core's own commands",
-        Against::Today => "what people write today",
-        Against::ThreeKeys => "a ranking in three keys by Lua scripts",
-        Against::Ourselves => "another board",
-    };
+fn row(results: &Results, label: &str, comparison: &str, listener: Listener) -> Row {
+    let value = |server: &&str| results.ratio(server, comparison, MEMBERS, listener).map(|it| it.ratio);
+    Row { label: label.into(), is_ours: true, values: results.servers().iter().map(value).collect() }
+}
+
+fn rows(results: &Results, of: &[Labelled]) -> Vec<Row> {
+    of.iter().map(|(label, comparison)| row(results, label, comparison, Listener::Nobody)).collect()
+}
+
+/// Ratios, with a line at 1.
+fn ratios(results: &Results, groups: Vec<Group>) -> Bars {
+    let is_measured = |row: &Row| row.values.iter().any(Option::is_some);
+    let groups: Vec<Group> = groups
+        .into_iter()
+        .map(|group| Group { rows: group.rows.into_iter().filter(is_measured).collect(), ..group })
+        .filter(|group| !group.rows.is_empty())
+        .collect();
     Bars {
-        title: format!("redis-rank beside {other}, {server}"),
-        subtitle: "How many times as fast, pipelined; the thin line spans the quartiles; red figures miss their aim"
-            .into(),
-        axis: "times as fast (to the right of the line at 1: redis-rank is faster)".into(),
-        scale: Scale::Log,
-        base: Some(1.0),
-        series: sizes.iter().map(|size| format!("{} members", short(*size as f64))).zip(SIZES).collect(),
-        marker: Some("aim"),
-        rows: rows.collect(),
+        title: String::new(),
+        subtitle: String::new(),
+        axis: "times as fast; longer is better for redis-rank".into(),
+        is_log: false,
+        reference: Some((1.0, "same speed")),
+        panels: servers(results),
+        groups,
+        figure: ratio,
     }
 }
 
-fn growth(results: &Results, server: &str) -> Lines {
-    let panel = |title, panel: growth::Panel| {
-        let mut colors = OPERATION.iter().cycle();
-        let lines = OPERATIONS.iter().filter(|operation| operation.panel == panel).map(|operation| {
-            let measured = results.growth.iter().filter(|it| it.server == server && it.operation == operation.name);
-            let mut points: Vec<_> = measured.map(|it| (it.members as f64, it.micros)).collect();
-            points.sort_by(|one, other| one.0.total_cmp(&other.0));
-            Line {
-                name: operation.name.into(),
-                color: if operation.is_core { CORE } else { *colors.next().unwrap_or(&CORE) },
-                is_thick: operation.is_core,
-                points,
-            }
-        });
-        Panel { title, lines: lines.filter(|line| line.points.len() > 1).collect() }
+/// The least and the greatest of all bars.
+fn range(bars: &Bars) -> String {
+    let values = bars.groups.iter().flat_map(|group| &group.rows).flat_map(|row| row.values.iter().flatten().copied());
+    span(values)
+}
+
+fn scripts(results: &Results) -> Bars {
+    let bars = ratios(results, vec![Group { rows: rows(results, SCRIPTS), ..Group::default() }]);
+    Bars {
+        title: format!("One command instead of a Lua script: {} times as fast", range(&bars)),
+        subtitle: "Both on the same server, pipelined, 100k members or limiters; scripts are cached (EVALSHA)".into(),
+        reference: Some((1.0, "the script")),
+        ..bars
+    }
+}
+
+fn writes(results: &Results) -> Bars {
+    let group = |(heading, comparison): &Labelled| Group {
+        heading: (*heading).into(),
+        rows: LISTENERS.iter().map(|listener| row(results, listener.label(), comparison, *listener)).collect(),
     };
-    Lines {
-        title: format!("As a board grows, {server}"),
-        subtitle: "Microseconds of one command, pipelined; thick and grey: the core's own".into(),
-        across: "members",
-        panels: vec![
-            panel("Reads, µs", growth::Panel::Reads),
-            panel("Lists, µs", growth::Panel::Lists),
-            panel("Writes, µs", growth::Panel::Writes),
-        ],
+    let bars = ratios(results, WRITES.iter().map(group).collect());
+    Bars {
+        title: format!("Writes run at {} times the speed of core commands", range(&bars)),
+        subtitle: "Pipelined updates of 100k members; an AOF synced every second, a replica on the same machine".into(),
+        reference: Some((1.0, "the core command")),
+        ..bars
     }
 }
 
-/// A bar for each server.
-fn by_server(
-    results: &Results,
-    names: impl Iterator<Item = (&'static str, bool)>,
-    figure: impl Fn(&str, &str) -> Option<f64>,
-) -> (Vec<(String, RGBColor)>, Vec<Row>) {
-    let servers = results.servers();
-    let rows = names.map(|(name, is_pale)| {
-        let bar = |server: &&str| figure(server, name).map(|value| Bar { value, spread: None, is_alarming: false });
-        Row { label: name.into(), is_pale, bars: servers.iter().map(bar).collect(), marker: None }
-    });
-    let rows = rows.filter(|row| row.bars.iter().any(Option::is_some)).collect();
-    (servers.iter().map(|server| (*server).to_owned()).zip(SERVERS).collect(), rows)
+fn reads(results: &Results) -> Bars {
+    let bars = ratios(results, vec![Group { rows: rows(results, READS), ..Group::default() }]);
+    Bars {
+        title: format!("Reads run at {} times the speed of core commands", range(&bars)),
+        subtitle: "Pipelined, 100k members; + is two commands in a pipeline, STATS and its ZREVRANGE read everything"
+            .into(),
+        reference: Some((1.0, "the core command")),
+        ..bars
+    }
+}
+
+fn limits(results: &Results) -> Bars {
+    let group = |heading: &str, of| Group { heading: heading.into(), rows: rows(results, of) };
+    let groups = vec![group("RATE.CHECK / INCR", LIMITS_INCR), group("RATE.CHECK / Lua", LIMITS_LUA)];
+    let bars = ratios(results, groups);
+    Bars {
+        title: format!("A rate limit: {} times the speed of INCR or a script", range(&bars)),
+        subtitle: "Allowed calls, pipelined, on random ones of 100k limiters; INCR only counts and decides nothing"
+            .into(),
+        ..bars
+    }
 }
 
 fn memory(results: &Results) -> Bars {
-    let names = LAYOUTS.iter().filter(|layout| !layout.is_limiter).map(|layout| (layout.name, layout.is_core));
-    let (series, rows) = by_server(results, names, |server, name| {
-        results.memory.iter().find(|it| it.server == server && it.layout == name).map(|it| it.bytes_a_member)
-    });
-    let members = results.memory.first().map_or(0, |memory| memory.members);
+    let servers = results.servers();
+    let row = |layout: &crate::memory::Layout| {
+        let bytes = |server: &&str| {
+            results
+                .memory
+                .iter()
+                .find(|it| it.server == *server && it.layout == layout.name)
+                .map(|it| it.bytes_a_member)
+        };
+        Row { label: layout.label.into(), is_ours: !layout.is_core, values: servers.iter().map(bytes).collect() }
+    };
+    let group = |heading: &str, is_limiter| Group {
+        heading: heading.into(),
+        rows: LAYOUTS.iter().filter(|it| it.is_limiter == is_limiter && !it.label.is_empty()).map(row).collect(),
+    };
+    let members = sizes(results.memory.iter().map(|memory| memory.members));
+    let of_a_sorted_set = |name: &str| {
+        let bytes = |server: &str, layout: &str| {
+            results.memory.iter().find(|it| it.server == server && it.layout == layout).map(|it| it.bytes_a_member)
+        };
+        span(servers.iter().filter_map(|server| Some(bytes(server, name)? / bytes(server, SORTED_SET)?)))
+    };
+    let (packed, spilled) = (of_a_sorted_set("packed63, three BITS 20"), of_a_sorted_set("spilled, three INT"));
     Bars {
-        title: "Memory".into(),
-        subtitle: format!(
-            "Bytes per member, {} members with names of about 13 characters; pale: without redis-rank",
-            short(members as f64)
-        ),
-        axis: "bytes a member".into(),
-        scale: Scale::Linear,
-        base: None,
-        series,
-        marker: None,
-        rows,
+        title: format!("Memory: packed takes {packed} times a sorted set, spilled {spilled}"),
+        subtitle: format!("Bytes of server memory, {members} names of about 13 characters; grey: without redis-rank",),
+        axis: "bytes per member or limiter; shorter is better".into(),
+        is_log: false,
+        reference: None,
+        panels: self::servers(results),
+        groups: vec![group("Boards", false), group("Limiters, one key each", true)],
+        figure: |bytes| format!("{bytes:.0}"),
     }
 }
 
-fn stops(results: &Results) -> Bars {
-    let ours = |name: &str| results.stops.iter().any(|stop| stop.command == name && stop.is_ours);
-    let names = CASES.iter().map(|case| (case.name, !ours(case.name)));
-    let (series, rows) = by_server(results, names, |server, name| {
-        results.stops.iter().find(|it| it.server == server && it.command == name).map(|it| it.executing.max(0.001))
-    });
-    let members = results.stops.first().map_or(0, |stop| stop.members);
+fn growth(results: &Results) -> Lines {
+    const PANELS: &[(&str, &[(&str, &str)])] = &[
+        ("a write, µs", &[("ZADD", "ZADD"), ("RANK.ADD", "RANK.ADD"), ("spilled", "RANK.ADD, spilled")]),
+        ("a rank, µs", &[("ZREVRANK", "ZREVRANK"), ("RANK.GET", "RANK.GET"), ("spilled", "RANK.GET, spilled")]),
+    ];
+    let servers = results.servers();
+    let points = |server: &str, operation: &str| {
+        let measured = results.growth.iter().filter(|it| it.server == server && it.operation == operation);
+        let mut points: Vec<_> = measured.map(|it| (it.members as f64, it.micros)).collect();
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        points
+    };
+    let panel = |server: &str, lines: &[(&'static str, &str)]| {
+        let line = |(name, operation): &(&'static str, &str)| Line {
+            name,
+            is_ours: !name.starts_with('Z'),
+            is_dashed: *name == "spilled",
+            points: points(server, operation),
+        };
+        lines.iter().map(line).collect()
+    };
+    let most = results.growth.iter().map(|it| it.members).max().unwrap_or(0);
+    let is_largest = |(members, _): &(f64, f64)| *members == most as f64;
+    let largest = servers.iter().filter_map(|server| points(server, "RANK.ADD").into_iter().find(is_largest));
+    Lines {
+        title: format!("With {} members a RANK.ADD takes {} µs", size(most), span(largest.map(|(_, micros)| micros))),
+        subtitle: "Microseconds per command, pipelined; dashed: a spilled board with three scores; grey: core commands"
+            .into(),
+        across: "members (each step is ten times as many)",
+        columns: self::servers(results),
+        rows: PANELS
+            .iter()
+            .map(|(what, lines)| (*what, servers.iter().map(|server| panel(server, lines)).collect()))
+            .collect(),
+    }
+}
+
+fn blocking(results: &Results) -> Bars {
+    let servers = results.servers();
+    let row = |command: &&str| {
+        let found = |server: &&str| results.stops.iter().find(|it| it.server == *server && it.command == *command);
+        Row {
+            label: (*command).into(),
+            is_ours: command.starts_with("RANK."),
+            // What takes less than the clock shows.
+            values: servers.iter().map(|server| found(server).map(|it| it.executing.max(0.01))).collect(),
+        }
+    };
+    let members = sizes(results.stops.iter().map(|stop| stop.members));
+    let ours = results.stops.iter().filter(|stop| stop.command.starts_with("RANK."));
+    let longest = ours.map(|stop| stop.executing).fold(0.0, f64::max);
     Bars {
-        title: "The longest stops".into(),
+        title: format!("No RANK command held the server longer than {longest:.0} ms"),
         subtitle: format!(
-            "Milliseconds in which the server does nothing else, {} members; pale: core commands",
-            short(members as f64)
+            "A board of {members} members, distinct scores unless it says otherwise; grey: core commands"
         ),
-        axis: "ms".into(),
-        scale: Scale::Log,
-        base: None,
-        series,
-        marker: None,
-        rows,
+        axis: "milliseconds of blocking (logarithmic axis); further left is better".into(),
+        is_log: true,
+        reference: None,
+        panels: self::servers(results),
+        groups: vec![Group { rows: BLOCKING.iter().map(row).collect(), ..Group::default() }],
+        figure: |ms| match ms {
+            ..=0.01 => "≤ 0.01".into(),
+            ..1.0 => format!("{ms:.2}"),
+            ..10.0 => format!("{ms:.1}"),
+            _ => format!("{ms:.0}"),
+        },
+    }
+}
+
+fn latency(results: &Results) -> Bars {
+    let servers = results.servers();
+    let side = |server: &str, is_ours| results.mixed.iter().find(|it| it.server == server && it.is_ours == is_ours);
+    let group = |heading: &str, figure: fn(&Mixed) -> f64| {
+        let row = |label: &str, is_ours| Row {
+            label: label.into(),
+            is_ours,
+            values: servers.iter().map(|server| side(server, is_ours).map(figure)).collect(),
+        };
+        Group { heading: heading.into(), rows: vec![row("redis-rank", true), row("core commands, scripts", false)] }
+    };
+    let tails = servers.iter().filter_map(|server| Some(side(server, true)?.p999 / side(server, false)?.p999));
+    let members = sizes(results.mixed.iter().map(|mixed| mixed.members));
+    Bars {
+        title: format!("Mixed traffic: the slowest of a thousand takes {} of the time", span(tails)),
+        subtitle: format!("{members} members, four clients, a third writes; medians of rounds that alternate"),
+        axis: "microseconds from request to reply; shorter is better".into(),
+        is_log: false,
+        reference: None,
+        panels: self::servers(results),
+        groups: vec![
+            group("Half of the requests (p50)", |it| it.p50),
+            group("99 of a hundred (p99)", |it| it.p99),
+            group("999 of a thousand (p99.9)", |it| it.p999),
+        ],
+        figure: |micros| format!("{micros:.0}"),
+    }
+}
+
+/// 2.1 µs, 38 µs
+fn micros(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.1} µs")
+    } else {
+        format!("{value:.0} µs")
     }
 }

@@ -1,10 +1,8 @@
 //! Leaderboards beside the core commands on sorted sets.
 
-use super::keys::{OURS, PACKED, PACKED63, SCHEMA, SORTED, SPILLED, THEIRS, THOUSAND, TIED};
-use super::{Against, Comparison, Sizes, State};
+use super::keys::{OURS, PACKED, PACKED63, SCHEMA, SORTED, SPILLED, THEIRS, THOUSAND, TIED, TIMED};
+use super::{Comparison, Sizes, State, Topic};
 use crate::checks::{both_answer, equal, groups, rows};
-
-pub const MILLION: u64 = 1_000_000;
 
 const SAME_TOP: Option<State> =
     Some(State { ours: "RANK.TOPN ours 1000", theirs: "ZREVRANGE theirs 0 999 WITHSCORES", same: rows });
@@ -12,10 +10,9 @@ const SAME_TOP: Option<State> =
 /// What most comparisons have in common: a pair of equal sorted sets.
 pub const PLAIN: Comparison = Comparison {
     name: "",
-    against: Against::Core,
-    aim: None,
-    aimed_at: &[10_000, MILLION],
+    topic: Topic::Core,
     sizes: Sizes::All,
+    is_listened_to: false,
     needs: &[&OURS, &THEIRS],
     ours: "",
     theirs: "",
@@ -26,21 +23,14 @@ pub const PLAIN: Comparison = Comparison {
 };
 
 const OTHER_BOARD: Comparison =
-    Comparison { aimed_at: &[MILLION], theirs: "ZADD sorted $score $member", state: None, ..PLAIN };
+    Comparison { is_listened_to: true, theirs: "ZADD sorted $score $member", state: None, ..PLAIN };
 
-const WHOLE_BOARD: Comparison = Comparison {
-    aimed_at: &[],
-    sizes: Sizes::Only(&[100_000]),
-    pipeline: 1,
-    reads_only: true,
-    replies: groups,
-    ..PLAIN
-};
+const WHOLE_BOARD: Comparison =
+    Comparison { sizes: Sizes::Only(&[100_000]), pipeline: 1, reads_only: true, replies: groups, ..PLAIN };
 
 /// What another layout costs.
 const GET_PLAIN: Comparison = Comparison {
-    against: Against::Ourselves,
-    aimed_at: &[MILLION],
+    topic: Topic::Ourselves,
     theirs: "RANK.GET ours $member",
     reads_only: true,
     replies: both_answer,
@@ -51,21 +41,20 @@ const GET_PLAIN: Comparison = Comparison {
 pub const COMPARISONS: &[Comparison] = &[
     Comparison {
         name: "RANK.ADD / ZADD",
-        aim: Some(0.95),
+        is_listened_to: true,
         ours: "RANK.ADD ours $score $member",
         theirs: "ZADD theirs $score $member",
         ..PLAIN
     },
     Comparison {
         name: "RANK.INCR / ZINCRBY",
-        aim: Some(0.95),
+        is_listened_to: true,
         ours: "RANK.INCR ours $delta $member",
         theirs: "ZINCRBY theirs $delta $member",
         ..PLAIN
     },
     Comparison {
         name: "RANK.TOPN 100 / ZREVRANGE 0 99 WITHSCORES",
-        aim: Some(0.8),
         ours: "RANK.TOPN ours 100",
         theirs: "ZREVRANGE theirs 0 99 WITHSCORES",
         pipeline: 20,
@@ -94,28 +83,30 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "packed63: RANK.ADD, three BITS 20 / ZADD",
-        aim: Some(0.9),
         needs: &[&PACKED63, &SORTED],
         ours: "RANK.ADD packed63 $bits20 $bits20 $bits20 $member",
         ..OTHER_BOARD
     },
     Comparison {
         name: "spilled: RANK.ADD, three INT / ZADD",
-        aim: Some(0.65),
         needs: &[&SPILLED, &SORTED],
         ours: "RANK.ADD spilled $score $score $score $member",
         ..OTHER_BOARD
     },
     Comparison {
+        name: "spilled: RANK.ADD, FLOAT with TIES FIRST / ZADD",
+        needs: &[&TIMED, &SORTED],
+        ours: "RANK.ADD timed $score $member",
+        ..OTHER_BOARD
+    },
+    Comparison {
         name: "RANK.STATS JSON, 100k members, distinct scores / ZREVRANGE 0 -1",
-        aim: Some(0.667),
         ours: "RANK.STATS ours JSON",
         theirs: "ZREVRANGE theirs 0 -1 WITHSCORES",
         ..WHOLE_BOARD
     },
     Comparison {
         name: "RANK.STATS JSON, 100k members, 1000 scores / ZREVRANGE 0 -1",
-        aim: Some(0.667),
         needs: &[&THOUSAND],
         ours: "RANK.STATS thousand JSON",
         theirs: "ZREVRANGE thousand 0 -1 WITHSCORES",
@@ -124,14 +115,12 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "spilled: RANK.GET / RANK.GET plain",
-        aim: Some(0.6),
         needs: &[&SPILLED, &OURS],
         ours: "RANK.GET spilled $member",
         ..GET_PLAIN
     },
     Comparison {
         name: "spilled, 1000 first scores: RANK.GET / RANK.GET plain",
-        aim: Some(0.6),
         needs: &[&TIED, &OURS],
         ours: "RANK.GET tied $member",
         ..GET_PLAIN

@@ -31,6 +31,12 @@ pub const SPILLED: Key = Key {
     fill: "RANK.ADD spilled $score $score $score $each",
     count: Count::Members,
 };
+/// One score and the time at which it was reached, which a double cannot hold as well.
+pub const TIMED: Key = Key {
+    create: Some("RANK.CREATE timed FIELD a FLOAT TIES FIRST"),
+    fill: "RANK.ADD timed $score $each",
+    count: Count::Members,
+};
 /// A thousand values of the first field: large groups that only the spilled bytes tell apart.
 pub const TIED: Key = Key {
     create: Some("RANK.CREATE tied FIELD a INT FIELD b INT FIELD c INT"),

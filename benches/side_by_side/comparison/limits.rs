@@ -1,6 +1,6 @@
 //! Rate limits beside what people write today.
 
-use super::{Against, Comparison, Count, Key, Script, Sizes};
+use super::{Comparison, Count, Key, Script, Sizes, Topic};
 use crate::checks::{both_denied, both_pass, denied, passes, verdict};
 
 /// A thousand logs that are full.
@@ -28,15 +28,34 @@ return 1",
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return count <= tonumber(ARGV[1]) and 1 or 0",
     },
+    Script {
+        // The client names the keys of this window and of the one before.
+        name: "counter",
+        text: "local current = tonumber(redis.call('GET', KEYS[1]) or 0)
+local previous = tonumber(redis.call('GET', KEYS[2]) or 0)
+local rest = 1 - ARGV[3] % ARGV[2] / ARGV[2]
+if previous * rest + current >= tonumber(ARGV[1]) then return 0 end
+redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])
+return 1",
+    },
+    Script {
+        // The time at which the bucket is full again, as most libraries keep it.
+        name: "gcra",
+        text: "local full = math.max(ARGV[3], tonumber(redis.call('GET', KEYS[1]) or 0)) + ARGV[2] / ARGV[1]
+local wait = full - ARGV[3]
+if wait > tonumber(ARGV[2]) then return 0 end
+redis.call('SET', KEYS[1], string.format('%.3f', full), 'PX', math.ceil(wait))
+return 1",
+    },
 ];
 
 /// What they have in common: random ones of 100,000 keys.
 const LIMITS: Comparison = Comparison {
     name: "",
-    against: Against::Today,
-    aim: None,
-    aimed_at: &[],
+    topic: Topic::Limits,
     sizes: Sizes::Only(&[100_000]),
+    is_listened_to: true,
     needs: &[],
     ours: "",
     theirs: "",
@@ -46,51 +65,82 @@ const LIMITS: Comparison = Comparison {
     state: None,
 };
 
-const LOG_LENGTH: Comparison = Comparison { against: Against::Ourselves, aim: Some(0.667), ..LIMITS };
+/// Against the least that a counter can be, which decides nothing.
+const INCR: Comparison = Comparison { replies: passes, ..LIMITS };
+
+/// What writes nothing has nobody listening.
+const DENIED: Comparison = Comparison { is_listened_to: false, ..LIMITS };
+
+const LOG_LENGTH: Comparison = Comparison { topic: Topic::Ourselves, is_listened_to: false, ..LIMITS };
 
 pub const COMPARISONS: &[Comparison] = &[
     Comparison {
-        name: "RATE.CHECK GCRA / INCR",
-        against: Against::Core,
-        aim: Some(0.5),
-        ours: "RATE.CHECK gcra:$key 100 10m GCRA",
-        theirs: "INCR counter:$key",
-        replies: passes,
-        ..LIMITS
-    },
-    Comparison {
         name: "RATE.CHECK FIXED / INCR",
-        against: Against::Core,
-        aim: Some(0.5),
         ours: "RATE.CHECK fixed:incr:$key 100 10m FIXED",
         theirs: "INCR counter:fixed:$key",
-        replies: passes,
-        ..LIMITS
+        ..INCR
+    },
+    Comparison {
+        name: "RATE.CHECK CALENDAR / INCR",
+        ours: "RATE.CHECK calendar:$key 100 day CALENDAR",
+        theirs: "INCR counter:calendar:$key",
+        ..INCR
     },
     Comparison {
         name: "RATE.CHECK COUNTER / INCR",
-        against: Against::Core,
         ours: "RATE.CHECK counter:ours:$key 100 10m COUNTER",
         theirs: "INCR counter:counter:$key",
-        replies: passes,
-        ..LIMITS
+        ..INCR
+    },
+    Comparison {
+        name: "RATE.CHECK GCRA / INCR",
+        ours: "RATE.CHECK gcra:$key 100 10m GCRA",
+        theirs: "INCR counter:$key",
+        ..INCR
+    },
+    Comparison {
+        name: "RATE.CHECK SLIDING / INCR",
+        ours: "RATE.CHECK sliding:incr:$key 100 10m SLIDING",
+        theirs: "INCR counter:sliding:$key",
+        ..INCR
     },
     Comparison {
         name: "RATE.CHECK SLIDING, denied / GET",
-        against: Against::Core,
-        aim: Some(0.8),
         needs: &[&FULL, &STRINGS],
         ours: "RATE.CHECK full:$slot 100 1d",
         theirs: "GET string:$slot",
         replies: denied,
+        ..DENIED
+    },
+    Comparison {
+        name: "RATE.CHECK FIXED / Lua INCR, PEXPIRE",
+        ours: "RATE.CHECK fixed:$key 100 10m FIXED",
+        theirs: "EVALSHA @fixed 1 fixed:theirs:$key 100 600000",
+        ..LIMITS
+    },
+    Comparison {
+        name: "RATE.CHECK COUNTER / Lua GET, GET, INCR, PEXPIRE",
+        ours: "RATE.CHECK counter:lua:$key 100 10m COUNTER",
+        theirs: "EVALSHA @counter 2 this:$key last:$key 100 600000 $now",
+        ..LIMITS
+    },
+    Comparison {
+        name: "RATE.CHECK GCRA / Lua GET, SET",
+        ours: "RATE.CHECK gcra:lua:$key 100 10m GCRA",
+        theirs: "EVALSHA @gcra 1 gcra:theirs:$key 100 600000 $now",
         ..LIMITS
     },
     Comparison {
         name: "RATE.CHECK SLIDING / Lua with a sorted set",
-        aim: Some(3.0),
         ours: "RATE.CHECK sliding:$key 100 10m SLIDING",
         theirs: "EVALSHA @sliding 1 sliding:theirs:$key $now 600000 100 $number",
         ..LIMITS
+    },
+    Comparison {
+        name: "RATE.CHECK FIXED / INCR, PEXPIRE NX in a pipeline",
+        ours: "RATE.CHECK fixed:too:$key 100 10m FIXED",
+        theirs: "INCR window:$key ; PEXPIRE window:$key 600000 NX",
+        ..INCR
     },
     Comparison {
         // It records denied calls too, since no command of a pipeline sees the count before it.
@@ -98,22 +148,7 @@ pub const COMPARISONS: &[Comparison] = &[
         ours: "RATE.CHECK sliding:too:$key 100 10m SLIDING",
         theirs:
             "ZREMRANGEBYSCORE log:$key 0 $ago ; ZCARD log:$key ; ZADD log:$key $now $number ; PEXPIRE log:$key 600000",
-        replies: passes,
-        ..LIMITS
-    },
-    Comparison {
-        name: "RATE.CHECK FIXED / Lua INCR, PEXPIRE",
-        aim: Some(2.0),
-        ours: "RATE.CHECK fixed:$key 100 10m FIXED",
-        theirs: "EVALSHA @fixed 1 fixed:theirs:$key 100 600000",
-        ..LIMITS
-    },
-    Comparison {
-        name: "RATE.CHECK FIXED / INCR, PEXPIRE NX in a pipeline",
-        ours: "RATE.CHECK fixed:too:$key 100 10m FIXED",
-        theirs: "INCR window:$key ; PEXPIRE window:$key 600000 NX",
-        replies: passes,
-        ..LIMITS
+        ..INCR
     },
     Comparison {
         name: "RATE.CHECK SLIDING, passing, log of 10000 / of 100",

@@ -13,12 +13,10 @@ use crate::checks::Same;
 /// The same job done in two ways. Jobs are templates: see `template`.
 pub struct Comparison {
     pub name: &'static str,
-    pub against: Against,
-    /// The least ratio of our speed to theirs; `None` where it is only good to know.
-    pub aim: Option<f64>,
-    /// The numbers of members that the aim was set for; none if it was for any.
-    pub aimed_at: &'static [u64],
+    pub topic: Topic,
     pub sizes: Sizes,
+    /// Whether it is measured with an AOF and with a replica too: writes that people make all day.
+    pub is_listened_to: bool,
     pub needs: &'static [&'static Key],
     pub ours: &'static str,
     pub theirs: &'static str,
@@ -34,14 +32,17 @@ pub struct Comparison {
     pub state: Option<State>,
 }
 
+/// The table of the document that shows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Against {
-    /// The server's own command for the same.
+pub enum Topic {
+    /// Leaderboards beside the server's own command for the same.
     Core,
-    /// What people write today: a cached script, or a pipeline.
-    Today,
-    /// A ranking in three keys, by scripts: what some write today.
+    /// Leaderboards beside a cached script, or a pipeline, as people write them.
+    Scripts,
+    /// Leaderboards beside a ranking in three keys, by scripts.
     ThreeKeys,
+    Limits,
+    Schedules,
     /// Another board or log of ours: what a choice costs.
     Ourselves,
 }
@@ -81,10 +82,6 @@ pub struct Script {
 }
 
 impl Comparison {
-    pub fn is_aimed_at(&self, members: u64) -> bool {
-        self.aimed_at.is_empty() || self.aimed_at.contains(&members)
-    }
-
     pub fn is_at(&self, members: u64) -> bool {
         match self.sizes {
             Sizes::All => true,
@@ -107,5 +104,5 @@ pub fn all() -> impl Iterator<Item = &'static Comparison> {
 }
 
 pub fn scripts() -> impl Iterator<Item = &'static Script> {
-    [today::SCRIPTS, three_keys::SCRIPTS, limits::SCRIPTS].into_iter().flatten()
+    [today::SCRIPTS, three_keys::SCRIPTS, limits::SCRIPTS, schedules::SCRIPTS].into_iter().flatten()
 }

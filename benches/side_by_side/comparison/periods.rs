@@ -1,7 +1,7 @@
 //! A board with three periods beside four boards that a client writes to one after the other: what the server does by
 //! itself may cost at most a tenth more.
 
-use super::{Against, Comparison, Count, Key, Sizes};
+use super::{Comparison, Count, Key, Sizes, Topic};
 use crate::checks::both_answer;
 
 const fn board(create: &'static str, fill: &'static str) -> Key {
@@ -21,10 +21,9 @@ const APART: [Key; 4] = [
 
 pub const COMPARISONS: &[Comparison] = &[Comparison {
     name: "RANK.ADD with 3 periods / 4 times RANK.ADD, pipelined",
-    against: Against::Ourselves,
-    aim: Some(0.91),
-    aimed_at: &[],
+    topic: Topic::Ourselves,
     sizes: Sizes::Only(&[100_000]),
+    is_listened_to: false,
     needs: &[&FED, &APART[0], &APART[1], &APART[2], &APART[3]],
     ours: "RANK.ADD fed $score $member",
     theirs: "RANK.ADD apart:all $score $member ; RANK.ADD apart:day $score $member ; \

@@ -1,7 +1,7 @@
 //! Schedules beside the loops that people write today: scan for what is due, and remove it before another loop does.
 
-use super::{Against, Comparison, Count, Key, Sizes};
-use crate::checks::one_taken;
+use super::{Comparison, Count, Key, Script, Sizes, Topic};
+use crate::checks::{acknowledged, one_taken};
 
 /// What is due later, and in nobody's way.
 const OURS: Key =
@@ -9,12 +9,22 @@ const OURS: Key =
 const THEIRS: Key =
     Key { create: None, fill: "ZADD scanned 9000000000000 later:$number", count: Count::Exactly(100_000) };
 
+pub const SCRIPTS: &[Script] = &[Script {
+    // A second sorted set remembers who works on what, for another loop that looks for items to try again.
+    name: "claim",
+    text: "local items = redis.call('ZRANGEBYSCORE', KEYS[1], 0, ARGV[1], 'LIMIT', 0, 1)
+if items[1] then
+  redis.call('ZREM', KEYS[1], items[1])
+  redis.call('ZADD', KEYS[2], ARGV[1] + 30000, items[1])
+end
+return items",
+}];
+
 const SCHEDULES: Comparison = Comparison {
     name: "",
-    against: Against::Today,
-    aim: None,
-    aimed_at: &[],
+    topic: Topic::Schedules,
     sizes: Sizes::Only(&[100_000]),
+    is_listened_to: true,
     needs: &[&OURS, &THEIRS],
     ours: "ZADD schedule $tick $number ; DUE.POP schedule NOW $tick",
     theirs: "",
@@ -26,6 +36,13 @@ const SCHEDULES: Comparison = Comparison {
 
 pub const COMPARISONS: &[Comparison] = &[
     Comparison {
+        name: "DUE.CLAIM, DUE.ACK / Lua ZRANGEBYSCORE, ZREM, ZADD, then ZREM",
+        ours: "ZADD schedule $tick $number ; DUE.CLAIM schedule NOW $tick ; DUE.ACK schedule $token $number",
+        theirs: "ZADD scanned $tick $number ; EVALSHA @claim 2 scanned working $tick ; ZREM working $number",
+        replies: acknowledged,
+        ..SCHEDULES
+    },
+    Comparison {
         name: "DUE.POP / ZRANGEBYSCORE and ZREM, one loop",
         theirs: "ZADD scanned $tick $number ; ZRANGEBYSCORE scanned 0 $tick LIMIT 0 1 ; ZREM scanned $number",
         ..SCHEDULES
@@ -33,7 +50,6 @@ pub const COMPARISONS: &[Comparison] = &[
     Comparison {
         // Each sees the item before the first of them has removed it.
         name: "DUE.POP / ZRANGEBYSCORE and ZREM, eight loops that race",
-        aim: Some(3.0),
         theirs: "ZADD scanned $tick $number ; \
                  ZRANGEBYSCORE scanned 0 $tick LIMIT 0 1 ; ZRANGEBYSCORE scanned 0 $tick LIMIT 0 1 ; \
                  ZRANGEBYSCORE scanned 0 $tick LIMIT 0 1 ; ZRANGEBYSCORE scanned 0 $tick LIMIT 0 1 ; \

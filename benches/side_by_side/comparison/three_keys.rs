@@ -8,7 +8,7 @@
 //! A user's rank is found by going through the scores from the best on and adding up the lengths of their lists.
 
 use super::core::PLAIN;
-use super::{Against, Comparison, Count, Key, Script, Sizes, State};
+use super::{Comparison, Count, Key, Script, Sizes, State, Topic};
 use crate::checks::{json_groups, json_query, rank_and_score};
 
 /// With a thousand scores lists are long, with distinct ones there are many of them.
@@ -95,23 +95,14 @@ const SAME_DISTINCT: Option<State> = Some(State {
 });
 
 /// A board, and the same in three keys.
-const THREE: Comparison = Comparison {
-    against: Against::ThreeKeys,
-    aimed_at: &[100_000],
-    sizes: Sizes::Only(&[10_000, 100_000]),
-    state: None,
-    ..PLAIN
-};
+const THREE: Comparison =
+    Comparison { topic: Topic::ThreeKeys, sizes: Sizes::Only(&[10_000, 100_000]), state: None, ..PLAIN };
 const TIED_BOARD: Comparison = Comparison { needs: &[&TIED, &TIED_LUA], ..THREE };
 const DISTINCT_BOARD: Comparison = Comparison { needs: &[&DISTINCT, &DISTINCT_LUA], ..THREE };
-
-const ONE_RANK: f64 = 1000.0;
-const ALL_RANKS: f64 = 8.0;
 
 pub const COMPARISONS: &[Comparison] = &[
     Comparison {
         name: "1000 scores: a user's rank, RANK.QUERY JSON",
-        aim: Some(ONE_RANK),
         ours: "RANK.QUERY three:tied $member JSON",
         theirs: "EVALSHA @three_query 3 tied:users tied:scores tied:lists $member",
         reads_only: true,
@@ -120,7 +111,6 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "distinct scores: a user's rank, RANK.QUERY JSON",
-        aim: Some(ONE_RANK),
         ours: "RANK.QUERY three:distinct $member JSON",
         theirs: "EVALSHA @three_query 3 distinct:users distinct:scores distinct:lists $member",
         reads_only: true,
@@ -129,7 +119,6 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "1000 scores: a user's rank without its equals, RANK.GET",
-        aim: Some(ONE_RANK),
         ours: "RANK.GET three:tied $member",
         theirs: "EVALSHA @three_rank 3 tied:users tied:scores tied:lists $member",
         reads_only: true,
@@ -138,7 +127,6 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "distinct scores: a user's rank without its equals, RANK.GET",
-        aim: Some(ONE_RANK),
         ours: "RANK.GET three:distinct $member",
         theirs: "EVALSHA @three_rank 3 distinct:users distinct:scores distinct:lists $member",
         reads_only: true,
@@ -147,7 +135,6 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "1000 scores: all ranks, RANK.STATS JSON",
-        aim: Some(ALL_RANKS),
         ours: "RANK.STATS three:tied JSON",
         theirs: "EVALSHA @three_all 3 tied:users tied:scores tied:lists",
         pipeline: 1,
@@ -157,7 +144,6 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "distinct scores: all ranks, RANK.STATS JSON",
-        aim: Some(ALL_RANKS),
         ours: "RANK.STATS three:distinct JSON",
         theirs: "EVALSHA @three_all 3 distinct:users distinct:scores distinct:lists",
         pipeline: 1,

@@ -3,9 +3,9 @@
 //! A pipeline is not the same job: other commands may run in between, and no command sees the answer of one before it.
 //! It goes without `MULTI`, which would only slow it down.
 
-use super::core::{MILLION, PLAIN};
+use super::core::PLAIN;
 use super::keys::{BY_HAND, PACKED, PACKED63, SIMPLE, SPILLED, THEIRS};
-use super::{Against, Comparison, Count, Key, Script, Sizes, State};
+use super::{Comparison, Count, Key, Script, Sizes, State, Topic};
 use crate::checks::{both_answer, both_rank, rank_and_score, rows, standing};
 
 /// So long that few of the next are among the best 500.
@@ -83,29 +83,23 @@ return redis.call('ZADD', KEYS[1], ARGV[1], ARGV[4])",
     },
 ];
 
-const TODAY: Comparison = Comparison { against: Against::Today, ..PLAIN };
+const TODAY: Comparison = Comparison { topic: Topic::Scripts, ..PLAIN };
 
-const RANK: Comparison = Comparison {
-    aim: Some(2.0),
-    theirs: "EVALSHA @rank 1 theirs $member",
-    reads_only: true,
-    replies: both_rank,
-    state: None,
-    ..TODAY
-};
+const RANK: Comparison =
+    Comparison { theirs: "EVALSHA @rank 1 theirs $member", reads_only: true, replies: both_rank, state: None, ..TODAY };
 
-const INCR: Comparison = Comparison { aim: Some(2.0), ours: "RANK.INCR ours WITHRANK $delta $member", ..TODAY };
+const INCR: Comparison = Comparison { is_listened_to: true, ours: "RANK.INCR ours WITHRANK $delta $member", ..TODAY };
 
 const SEVERAL_SCORES: Comparison =
-    Comparison { aimed_at: &[MILLION], ours: "RANK.ADD spilled $score $score $score $member", state: None, ..TODAY };
+    Comparison { is_listened_to: true, ours: "RANK.ADD spilled $score $score $score $member", state: None, ..TODAY };
 
 /// A script, or a pipeline, counts what it adds and removes at once: replies differ, boards do not.
-const STREAM: Comparison = Comparison { aimed_at: &[], sizes: Sizes::Only(&[100_000]), replies: both_answer, ..TODAY };
+const STREAM: Comparison =
+    Comparison { is_listened_to: true, sizes: Sizes::Only(&[100_000]), replies: both_answer, ..TODAY };
 
 pub const COMPARISONS: &[Comparison] = &[
     Comparison {
         name: "RANK.GET / Lua ZSCORE, ZCOUNT",
-        aim: Some(2.2),
         ours: "RANK.GET ours $member",
         replies: rank_and_score,
         ..RANK
@@ -113,7 +107,6 @@ pub const COMPARISONS: &[Comparison] = &[
     Comparison {
         // A client must wait for the first answer before it can ask for the second: here it is spared that.
         name: "RANK.GET / ZSCORE, ZCOUNT in a pipeline",
-        aim: None,
         ours: "RANK.GET ours $member",
         theirs: "ZSCORE theirs $member ; ZCOUNT theirs ($score +inf",
         replies: both_answer,
@@ -122,21 +115,18 @@ pub const COMPARISONS: &[Comparison] = &[
     Comparison {
         // Half of the answer, by the core itself: as near as anything that looks up a rank can come.
         name: "for scale: the core's ZREVRANK alone / Lua ZSCORE, ZCOUNT",
-        aim: None,
         ours: "ZREVRANK ours $member",
         replies: both_answer,
         ..RANK
     },
     Comparison {
         name: "packed: RANK.GET / Lua ZSCORE, ZCOUNT",
-        aimed_at: &[MILLION],
         needs: &[&PACKED, &THEIRS],
         ours: "RANK.GET packed $member",
         ..RANK
     },
     Comparison {
         name: "packed63: RANK.GET / Lua ZSCORE, ZCOUNT",
-        aimed_at: &[MILLION],
         needs: &[&PACKED63, &THEIRS],
         ours: "RANK.GET packed63 $member",
         ..RANK
@@ -156,7 +146,6 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "RANK.INCR WITHRANK / ZREVRANK, ZINCRBY, ZREVRANK in a pipeline",
-        aim: None,
         theirs: "ZREVRANK theirs $member ; ZINCRBY theirs $delta $member ; ZREVRANK theirs $member",
         replies: both_answer,
         ..INCR
@@ -172,7 +161,6 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "spilled: RANK.ADD, three INT / Lua, the same by hand",
-        aim: Some(2.0),
         needs: &[&SPILLED, &BY_HAND],
         theirs: "EVALSHA @add_tuple 2 hand hand:members $score $score $score $member",
         ..SEVERAL_SCORES
@@ -200,7 +188,6 @@ pub const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         name: "a stream into KEEP 500: RANK.ADD / Lua ZADD, ZREMRANGEBYRANK",
-        aim: Some(4.0),
         needs: &[&BEST_OURS, &BEST_SCRIPT],
         ours: "RANK.ADD best $score $stranger",
         theirs: "EVALSHA @add_and_trim 1 best:script $score $stranger 500",

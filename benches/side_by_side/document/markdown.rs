@@ -1,4 +1,4 @@
-//! Tables in Markdown.
+//! Tables and numbers in Markdown.
 
 pub struct Table {
     columns: usize,
@@ -32,12 +32,50 @@ pub fn size(members: u64) -> String {
     }
 }
 
+/// All sizes that occur: one, unless results of several runs were put together.
+pub fn sizes(members: impl Iterator<Item = u64>) -> String {
+    let mut sizes: Vec<u64> = members.collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().map(size).collect::<Vec<_>>().join(" or ")
+}
+
 /// A ratio with as many digits as it is worth.
 pub fn ratio(value: f64) -> String {
     match value {
+        1000.0.. => grouped(value),
         100.0.. => format!("{value:.0}"),
         10.0.. => format!("{value:.1}"),
         _ => format!("{value:.2}"),
+    }
+}
+
+/// 12,345
+pub fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The least and the greatest of some ratios: `0.91 to 1.02`.
+pub fn span(values: impl Iterator<Item = f64>) -> String {
+    span_as(ratio, values)
+}
+
+pub fn span_as(format: fn(f64) -> String, values: impl Iterator<Item = f64>) -> String {
+    let values: Vec<f64> = values.collect();
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match (values.is_empty(), format(least), format(greatest)) {
+        (true, ..) => "–".into(),
+        (_, least, greatest) if least == greatest => least,
+        (_, least, greatest) => format!("{least} to {greatest}"),
     }
 }
 

@@ -1,8 +1,11 @@
-//! The tables, put between their markers in `benchmarks.md`.
+//! The figures, put between their markers in `benchmarks.md`, `aims.md` and `guides/cluster.md`.
 //!
 //! `<!-- bench:NAME -->` begins what is written anew, `<!-- /bench -->` ends it. What stands around it is a person's, and
-//! a table for which there are no results stays as it is.
+//! a part for which there are no results stays as it is.
 
+mod aims;
+mod answer;
+mod capacity;
 mod markdown;
 mod tables;
 
@@ -10,41 +13,78 @@ use std::fs;
 use std::path::Path;
 
 use crate::results::Results;
-use tables::{Part, PARTS};
+pub use markdown::{grouped, ratio, size, sizes, span};
 
 const END: &str = "<!-- /bench -->";
 
+/// The name of its marker, and what makes it: nothing where there are no results.
+struct Part(&'static str, fn(&Results) -> String);
+
+/// A document, and the text that it starts from in a directory that has none yet: the project's own.
+struct Document {
+    file: &'static str,
+    text: &'static str,
+    parts: &'static [Part],
+    /// What is done to the text around the parts.
+    finish: fn(String, &Results) -> String,
+}
+
+const DOCUMENTS: &[Document] = &[
+    Document {
+        file: "benchmarks.md",
+        text: include_str!("../../../docs/benchmarks.md"),
+        parts: tables::PARTS,
+        finish: |text, _| text,
+    },
+    Document {
+        file: "aims.md",
+        text: include_str!("../../../docs/aims.md"),
+        parts: aims::PARTS,
+        finish: aims::ask_why,
+    },
+    Document {
+        file: "guides/cluster.md",
+        text: include_str!("../../../docs/guides/cluster.md"),
+        parts: capacity::PARTS,
+        finish: |text, _| text,
+    },
+];
+
 pub fn write(dir: &Path, results: &Results) -> Result<(), String> {
-    let path = dir.join("benchmarks.md");
-    let error = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => skeleton(),
-        Err(other) => return Err(error(other)),
-    };
-    for Part(name, _, make) in PARTS {
-        let table = make(results);
-        if !table.is_empty() {
-            text = replace(&text, name, &table)?;
-        }
+    for document in DOCUMENTS {
+        let path = dir.join(document.file);
+        let text = fs::read_to_string(&path).unwrap_or_else(|_| document.text.into());
+        let text = document.fill(&text, results)?;
+        let written = fs::create_dir_all(path.parent().unwrap_or(dir)).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    fs::create_dir_all(dir).map_err(error)?;
-    fs::write(&path, text).map_err(error)
+    Ok(())
 }
 
-fn begin(name: &str) -> String {
-    format!("<!-- bench:{name} -->")
+/// The project's own documents with these results, in one text.
+pub fn rehearse(results: &Results) -> Result<String, String> {
+    DOCUMENTS.iter().map(|document| document.fill(document.text, results)).collect()
 }
 
-fn replace(text: &str, name: &str, table: &str) -> Result<String, String> {
-    let begin = begin(name);
-    let (before, rest) = text.split_once(&begin).ok_or_else(|| format!("benchmarks.md has no {begin}"))?;
-    let (_, after) = rest.split_once(END).ok_or_else(|| format!("benchmarks.md has no {END} behind {begin}"))?;
-    Ok(format!("{before}{begin}\n\n{}\n\n{END}{after}", table.trim_end()))
-}
+impl Document {
+    fn fill(&self, text: &str, results: &Results) -> Result<String, String> {
+        let mut text = text.to_owned();
+        for Part(name, make) in self.parts {
+            let part = make(results);
+            // Before it is known whether there is anything to write: a marker that is missing is found at once.
+            let (before, after) = self.around(&text, name)?;
+            if !part.is_empty() {
+                text = format!("{before}\n\n{}\n\n{after}", part.trim_end());
+            }
+        }
+        Ok((self.finish)(text, results))
+    }
 
-/// For a directory that has no such document yet.
-fn skeleton() -> String {
-    let parts = PARTS.iter().map(|Part(name, heading, _)| format!("## {heading}\n\n{}\n{END}\n\n", begin(name)));
-    format!("# Measured, side by side\n\n{}", parts.collect::<String>())
+    /// The text up to the end of a part's first marker, and from its last marker on.
+    fn around<'t>(&self, text: &'t str, name: &str) -> Result<(&'t str, &'t str), String> {
+        let begin = format!("<!-- bench:{name} -->");
+        let start = text.find(&begin).ok_or_else(|| format!("{} has no {begin}", self.file))? + begin.len();
+        let length = text[start..].find(END).ok_or_else(|| format!("{} has no {END} after {begin}", self.file))?;
+        Ok((&text[..start], &text[start + length..]))
+    }
 }
