@@ -29,12 +29,34 @@ READS = frozenset(
 for _module in (redis.commands.cluster, redis.cluster, redis.asyncio.cluster):
     _module.READ_COMMANDS |= READS  # type: ignore[attr-defined]
 
+# What redis-py 8 waits for a reply, in seconds, where nothing else was said.
+_USUAL_TIMEOUT = 5
+
 _FAILED = (RedisError, OSError, asyncio.TimeoutError)
 
 
 def one(call: Call[T]) -> Steps[T]:
     [result] = yield [call]
     return succeeded(result)  # type: ignore[no-any-return]
+
+
+def waited(call: Call[T], most: int) -> Steps[T]:
+    """A call that blocks, asked again and again: each time it blocks for `most` milliseconds at most."""
+    assert call.wait
+    left = call.wait.milliseconds
+    while True:
+        piece = min(left or most, most)
+        result = yield from one(call.wait.call_for(piece))
+        if result or left == piece:
+            return result
+        left = left and left - piece
+
+
+def patience(client: Any) -> int:
+    """For how many milliseconds a call may block: half of what the client waits for a reply."""
+    settings = getattr(client, "connection_pool", None) or getattr(client, "nodes_manager", client)
+    timeout = getattr(settings, "connection_kwargs", {}).get("socket_timeout") or _USUAL_TIMEOUT
+    return max(1, round(timeout * 500))
 
 
 def several(calls: Sequence[Call[Any]]) -> Steps[list[Any]]:
@@ -48,9 +70,12 @@ def succeeded(result: Any) -> Any:
     return result
 
 
-def prepared(work: Work[T]) -> Steps[T]:
+def prepared(client: Any, work: Work[T]) -> Steps[T]:
     """The steps of some work, where a board is created before the first write to it."""
-    steps = one(work) if isinstance(work, Call) else work
+    if not isinstance(work, Call):
+        steps = work
+    else:
+        steps = waited(work, patience(client)) if work.wait else one(work)
     answer: Any = None
     while True:
         try:
@@ -103,7 +128,7 @@ def _send(client: Any, calls: Sequence[Call[Any]], transaction: bool) -> list[An
 
 
 def run(client: Any, work: Work[T], transaction: bool = False) -> T:
-    steps, answer = prepared(work), None
+    steps, answer = prepared(client, work), None
     while True:
         try:
             step = steps.send(answer)  # type: ignore[arg-type]
@@ -146,7 +171,7 @@ async def _send_async(client: Any, calls: Sequence[Call[Any]], transaction: bool
 
 
 async def run_async(client: Any, work: Work[T], transaction: bool = False) -> T:
-    steps, answer = prepared(work), None
+    steps, answer = prepared(client, work), None
     while True:
         try:
             step = steps.send(answer)  # type: ignore[arg-type]
