@@ -107,6 +107,12 @@ class Shards(Case):
             board.add("ann", 99)
         with self.assertRaises(SchemaError):
             ShardedLeaderboard(self.cluster, "game", 4, ties="LAST").create()
+        for question in (
+            lambda: board.range(0, 5), lambda: board.range(-3, 5), lambda: board.range(1, -1), lambda: board.top(-1),
+            lambda: board.page(0, 5), lambda: board.page(1, 0), lambda: board.around("ann", -1),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, r"takes [01] or more, got"):
+                question()
 
     def test_a_top_is_one_round_and_a_page_anywhere_a_few(self) -> None:
         _, cut, names = self.boards({"ties": "FIRST"}, 5000)
