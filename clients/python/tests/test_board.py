@@ -1,7 +1,7 @@
 """What happens with boards: made by the first write, pipelines, errors."""
 
 import redis
-from support import URL, Case
+from support import CLUSTER_URL, URL, Case
 
 from redis_rank import (
     CommandError,
@@ -9,6 +9,7 @@ from redis_rank import (
     Leaderboard,
     ModuleNotLoaded,
     NotPermitted,
+    Period,
     RankError,
     SchemaError,
     ValueOutOfRange,
@@ -77,6 +78,21 @@ class Errors(Case):
         self.expect(WrongType, lambda: Leaderboard(self.redis, "text").top(1))
         self.redis.zadd("game", {"stranger": 0.5})
         self.expect(DamagedBoard, lambda: board.top(5))
+
+    def test_what_a_board_lacks(self) -> None:
+        board = Leaderboard(self.redis, "game")
+        board.add("ann", 1)
+        self.expect(SchemaError, lambda: board.get("ann", data=True))
+        self.expect(SchemaError, lambda: board.top(1, period="day"))
+        with redis.RedisCluster.from_url(CLUSTER_URL) as cluster:
+            self.expect(SchemaError, lambda: Leaderboard(cluster, "game", periods=[Period("DAY", "day:")]).add("ann", 1))
+
+    def test_names_decide_nothing(self) -> None:
+        board = Leaderboard(self.redis, "game", fields=["schema BITS 4"], data="{game}:who", owned=True)
+        self.expect(ValueOutOfRange, lambda: board.add("ann", 99))
+        for name in ("the schema", "RANK.VERIFY x", "field 'x' takes 5"):
+            self.expect(CommandError, lambda: board.put_data(name, {"x": 1}))
+        self.expect(CommandError, lambda: Leaderboard(self.redis, "other", fields=["a INT", "a INT"]).create())
 
     def test_permissions(self) -> None:
         self.redis.execute_command("ACL SETUSER reader on nopass ~game* +rank.topn")
