@@ -82,8 +82,8 @@ export function plain(value) {
   return typeof value === 'string' && /^-?\d+$/.test(value) ? number(value) : text(value);
 }
 
-// Strings are matched first, so that digits inside them are left alone.
-const LARGE = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
+// Strings are matched first, so that digits inside them are left alone; the digits of a fraction are no integer.
+const LARGE = /"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?![\d.eE])/g;
 
 /** JSON as it is parsed, and once more with large integers as strings, for `number` to read exactly. */
 export function exactJson(reply) {

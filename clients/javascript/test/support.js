@@ -38,6 +38,7 @@ export const CLIENTS = {
   'node-redis cluster, RESP2': () => nodeRedisCluster({ RESP: 2 }),
   'node-redis cluster, RESP3': () => nodeRedisCluster({ RESP: 3 }),
   'ioredis, RESP2': () => ioredis({ protocol: 2 }),
+  'ioredis, string numbers': () => ioredis({ stringNumbers: true }),
   'ioredis, RESP3': () => ioredis({ protocol: 3 }),
   'ioredis cluster, RESP2': () => ioredisCluster({ redisOptions: { protocol: 2 } }),
   'ioredis cluster, RESP3': () => ioredisCluster({ redisOptions: { protocol: 3 } }),
