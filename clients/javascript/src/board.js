@@ -2,7 +2,7 @@
 
 import {
   Call, Key, exactJson, flags, integer, json, jsonName, listOf, moment, nothing, number, numbers, option,
-  optional, plain, record, text, timed,
+  optional, plain, record, text, timed, wordsOf,
 } from './call.js';
 
 const at = (when) => timed('AT', when, moment);
@@ -12,7 +12,7 @@ const limited = (limit) => (limit ? ['LIMIT', ...limit] : []);
 const pairs = (scores) => (scores instanceof Map ? [...scores] : Object.entries(scores));
 
 function period({ unit, prefix, past }) {
-  return ['PERIOD', ...unit.split(' '), new Key(prefix), ...option('PAST', past)];
+  return ['PERIOD', ...wordsOf(unit), new Key(prefix), ...option('PAST', past)];
 }
 
 function schemaWords({ keep, update, data, owned, periods = [], offset }) {
@@ -92,7 +92,7 @@ export class BoardCalls {
   // A JSON object would put field names that are numbers first; the schema knows their order.
   #scores(row) {
     if (row.scores === undefined) return [number(row.score)];
-    const names = this.schema.fields?.map((field) => field.split(' ')[0]) ?? Object.keys(row.scores);
+    const names = this.schema.fields?.map((field) => wordsOf(field)[0]) ?? Object.keys(row.scores);
     return names.map((name) => number(row.scores[name]));
   }
 
@@ -111,8 +111,8 @@ export class BoardCalls {
   create({ adopt = false } = {}) {
     const { order, fields = [], ties } = this.schema;
     const words = [
-      ...(order ? [order] : []), ...fields.flatMap((field) => ['FIELD', ...field.split(' ')]),
-      ...(ties ? ['TIES', ...ties.split(' ')] : []), ...schemaWords(this.schema), ...this.shard, ...flags({ adopt }),
+      ...(order ? [order] : []), ...fields.flatMap((field) => ['FIELD', ...wordsOf(field)]),
+      ...(ties ? ['TIES', ...wordsOf(ties)] : []), ...schemaWords(this.schema), ...this.shard, ...flags({ adopt }),
     ];
     return this.#read('CREATE', words, () => void (this.made = true));
   }
