@@ -174,7 +174,7 @@ export function execute<T extends readonly Call<any>[]>(
 
 /** The commands of a board, as a type of functions from arguments to results. */
 export interface BoardMethods {
-  /** RANK.CREATE with the declared schema. Other writes do it by themselves, once. */
+  /** RANK.CREATE with the declared schema. Writes of scores and attributes do it by themselves. */
   create(options?: { adopt?: boolean }): void;
   /** RANK.CREATE … LIKE: the schema of another board, without its periods. */
   createLike(other: Name): void;

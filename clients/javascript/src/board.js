@@ -77,8 +77,7 @@ export class BoardCalls {
     this.key = name;
     this.schema = schema;
     this.shard = shard;
-    // A board without a schema needs no setup.
-    this.made = Object.keys(schema).length === 0 && shard.length === 0;
+    this.made = false;
   }
 
   #read(name, words, parse) {
@@ -86,7 +85,9 @@ export class BoardCalls {
   }
 
   #write(name, words, parse) {
-    return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse, { board: this });
+    // A board without a schema needs no setup.
+    const isDeclared = Object.keys(this.schema).length > 0 || this.shard.length > 0;
+    return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse, { board: isDeclared ? this : null });
   }
 
   // A JSON object would put field names that are numbers first; the schema knows their order.

@@ -8,7 +8,7 @@ export class Key {
 }
 
 /**
- * One command. `board` is the one to be created before its first write. `wait` is there if it may block: for how many
+ * One command. `board` is the declared one that it writes to. `wait` is there if it may block: for how many
  * `milliseconds` (0: for ever), and `callFor`, which makes the same call for another time.
  */
 export class Call {

@@ -76,9 +76,14 @@ async function send(client, call) {
   }
 }
 
-/** The result of one call. A board is created before the first write to it. */
+/**
+ * The result of one call. A board is created before the first write to it. Later its RANK.CREATE travels with each
+ * write, since a key may expire or be deleted meanwhile: a write to a key that is not there makes another board. What
+ * it answers then does not matter.
+ */
 export async function run(client, call) {
-  if (call.board && !call.board.made) await send(client, call.board.create());
+  if (call.board?.made) send(client, call.board.create()).catch(() => {});
+  else if (call.board) await send(client, call.board.create());
   return call.wait ? waited(client, call.wait) : send(client, call);
 }
 

@@ -37,6 +37,16 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
         schema: '1 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {game}:who',
       });
 
+      const medals = new Leaderboard(client, 'medals', { fields: ['gold INT', 'silver INT', 'bronze INT'] });
+      await medals.add('USA', [1, 2, 3]);
+      await flushAll();
+      await medals.add('USA', [4, 5, 6]);
+      assert.deepEqual((await medals.get('USA')).scores, [4, 5, 6]);
+      await new Leaderboard(client, 'medals').alter({ keep: 1 });
+      // Somebody changed it: their schema stays.
+      await medals.add('GBR', [9, 9, 9]);
+      assert.deepEqual([await medals.count(), (await medals.info()).keep], [1, 1]);
+
       const fractions = new Leaderboard(client, 'fractions');
       for (const value of [0.1 + 0.2, -0.12345678901234567, 1234567890123456.7, 1 / 3, 5e-324, -1.7976931348623157e308]) {
         await fractions.add('x', value);

@@ -1,7 +1,9 @@
 """What happens with boards: made by the first write, pipelines, errors."""
 
+from typing import Any
+
 import redis
-from support import CLUSTER_URL, URL, Case
+from support import CLUSTER_URL, URL, Awaited, Case, flush_all, on_each_client
 
 from redis_rank import (
     CommandError,
@@ -37,6 +39,31 @@ class Creation(Case):
         with self.assertRaises(SchemaError):
             Leaderboard(self.redis, "game", keep=3).add("bob", 1)
         self.assertEqual(Leaderboard(self.redis, "game").count(), 1)
+
+
+    def test_a_board_that_was_deleted_is_made_again(self) -> None:
+        async def work(client: Any, package: Any) -> Any:
+            medals = Awaited(package.Leaderboard(client, "medals", fields=["gold INT", "silver INT", "bronze INT"]))
+            await medals.add("USA", (1, 2, 3))
+            flush_all()
+            await medals.add("USA", (4, 5, 6))
+            flush_all()
+            await Awaited(package).execute(client, medals.calls.add("GBR", (1, 1, 1)), medals.calls.incr("USA", (7, 8, 9)))
+            # Somebody changed it: their schema stays.
+            await Awaited(package.Leaderboard(client, "medals")).alter(keep=1)
+            await medals.add("AUT", (0, 0, 1))
+            return [(row.member, row.scores) for row in await medals.top(9)], (await medals.info()).keep
+
+        for variant, values in on_each_client(work):
+            with self.subTest(variant):
+                self.assertEqual(values, ([("USA", (7, 8, 9))], 1))
+
+    def test_a_deleted_board_is_made_again_in_a_transaction(self) -> None:
+        board = Leaderboard(self.redis, "game", ties="FIRST")
+        board.create()
+        self.redis.delete("game")
+        self.assertEqual(execute(self.redis, board.calls.add("ann", 5), board.calls.count(), transaction=True), [1, 1])
+        self.assertEqual(board.info().ties, "FIRST")
 
 
 class Pipelines(Case):

@@ -150,8 +150,7 @@ class BoardCalls:
         self.key = key
         self.schema = schema
         self.shard = shard
-        # A board without a schema needs no setup.
-        self.made = not schema and not shard
+        self.made = False
         self._as_member = members
 
     # --- how replies become values --------------------------------------------------------------------
@@ -191,12 +190,13 @@ class BoardCalls:
         return Call(f"RANK.{name}", encode([self.key, *words]), parse)
 
     def _change_call(self, name: str, words: Iterable[Name | Number], parse: Callable[[Any], T]) -> Call[T]:
-        return Call(f"RANK.{name}", encode([self.key, *words]), parse, self)
+        # A board without a schema needs no setup.
+        return Call(f"RANK.{name}", encode([self.key, *words]), parse, self if self.schema or self.shard else None)
 
     # --- the board --------------------------------------------------------------------------------------
 
     def create(self, *, adopt: bool = False) -> Call[None]:
-        """RANK.CREATE with the declared schema. Other writes do it by themselves, once."""
+        """RANK.CREATE with the declared schema. Writes of scores and attributes do it by themselves."""
         words: Arguments = [self.schema["order"]] if "order" in self.schema else []
         for field in self.schema.get("fields", ()):
             words += ["FIELD", *field.split()]

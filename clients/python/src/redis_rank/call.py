@@ -24,7 +24,7 @@ _UNITS = {"ms": 1, "s": 1000, "": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400
 
 
 class Board(Protocol):
-    """What a write needs before it may run: a board that has been created."""
+    """What a write needs before it may run: a board that has been created at least once."""
 
     made: bool
 
@@ -33,7 +33,7 @@ class Board(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Call(Generic[T]):
-    """One command. `board` is the one to be created before its first write; `wait` is there if it may block."""
+    """One command. `board` is the declared one that it writes to; `wait` is there if it may block."""
 
     name: str
     args: tuple[bytes, ...]

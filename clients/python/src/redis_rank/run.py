@@ -71,7 +71,11 @@ def succeeded(result: Any) -> Any:
 
 
 def prepared(client: Any, work: Work[T]) -> Steps[T]:
-    """The steps of some work, where a board is created before the first write to it."""
+    """The steps of some work, where a board is created before the first write to it.
+
+    Later its RANK.CREATE travels with each write, since a key may expire or be deleted meanwhile: a write to a key that
+    is not there makes another board. What it answers then does not matter.
+    """
     if not isinstance(work, Call):
         steps = work
     else:
@@ -83,11 +87,15 @@ def prepared(client: Any, work: Work[T]) -> Steps[T]:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
         if not isinstance(step, Pause):
-            boards = {id(call.board): call.board for call in step if call.board and not call.board.made}
-            if boards:
-                for result in (yield [board.create() for board in boards.values()]):
-                    succeeded(result)
-        answer = yield step
+            boards = {id(call.board): call.board for call in step if call.board}.values()
+            creations = [board.create() for board in boards if board.made]
+            new = [board.create() for board in boards if not board.made]
+            results = (yield new) if new else []
+            failed = next((result for result in results if isinstance(result, Exception)), None)
+            # Without its board nothing is sent: the work decides whether to try again.
+            answer = [failed] * len(step) if failed else (yield [*creations, *step])[len(creations) :]
+        else:
+            answer = yield step
 
 
 def _words(client: Any, call: Call[Any]) -> tuple[list[Any], dict[str, Any]]:
