@@ -20,6 +20,7 @@ function nodeRedis(client) {
   const isCluster = typeof client.nodeClient === 'function';
   return {
     prefix,
+    isPool: typeof client.totalClients === 'number',
     send: (name, words, keys, readOnly, blocks) => {
       const options = blocks ? { typeMapping: TYPES, timeout: undefined } : { typeMapping: TYPES };
       const args = [name, ...words];
@@ -82,12 +83,17 @@ async function send(client, call) {
  * it answers then does not matter.
  */
 export async function run(client, call) {
-  if (call.board?.made) send(client, call.board.create()).catch(() => {});
-  else if (call.board) await send(client, call.board.create());
+  if (call.board?.made) {
+    const created = send(client, call.board.create()).catch(() => {});
+    // The connections of a pool keep no order.
+    if (senderOf(client).isPool) await created;
+  } else if (call.board) {
+    await send(client, call.board.create());
+  }
   return call.wait ? waited(client, call.wait) : send(client, call);
 }
 
-/** For how many milliseconds a call may block: half of what the client waits for a reply, as far as it says. */
+/** For how many milliseconds a call may block: half of what the client waits for a reply. (A pool does not tell: 2.5 s.) */
 function patienceOf({ options, _options }) {
   const settings = [options, options?.redisOptions, options?.socket, _options?.defaults?.socket];
   const timeouts = settings.flatMap((each) => [each?.socketTimeout, each?.commandTimeout]).filter((time) => time > 0);

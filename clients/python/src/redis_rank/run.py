@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import redis.asyncio.cluster
@@ -196,10 +196,10 @@ async def execute_async(client: Any, *calls: Call[Any], transaction: bool = Fals
     return await run_async(client, several(calls), transaction)
 
 
-def asynchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+def asynchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """The same for asyncio."""
 
-    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
         return run_async(self.client, build(self.calls, *args, **kwargs))
 
     functools.update_wrapper(method, build)
