@@ -5,7 +5,10 @@ export type Client = { sendCommand(...args: any[]): unknown };
 
 /** Keys and members are text or bytes. A member that is not UTF-8 is returned as a Buffer. */
 export type Name = string | Buffer;
-/** An integer that a number cannot hold exactly is a bigint (with ioredis, `score`, `incr` and `…Ranked` round it). */
+/**
+ * An integer that a number cannot hold exactly is a bigint. (ioredis rounds it in `score`, `incr` and `…Ranked` before
+ * this package sees it, unless it has the option `stringNumbers`.)
+ */
 export type Value = number | bigint;
 /** One value, or one for each field of the board. */
 export type Score = Value | readonly Value[];
@@ -171,7 +174,7 @@ export function execute<T extends readonly Call<any>[]>(
 
 /** The commands of a board, as a type of functions from arguments to results. */
 export interface BoardMethods {
-  /** RANK.CREATE with the declared schema. Other writes do it by themselves, once. */
+  /** RANK.CREATE with the declared schema. Writes of scores and attributes do it by themselves. */
   create(options?: { adopt?: boolean }): void;
   /** RANK.CREATE … LIKE: the schema of another board, without its periods. */
   createLike(other: Name): void;
@@ -342,7 +345,10 @@ export interface Claim {
 export interface ScheduleMethods {
   /** DUE.ADD: how many are new. One that waits is moved, one that is claimed stays. */
   add(items: Name | readonly Name[], when: When & { nx?: boolean; xx?: boolean }): number;
-  /** DUE.CLAIM: what is due, earliest first, yours until the lease ends. `block` needs a connection of its own. */
+  /**
+   * DUE.CLAIM: what is due, earliest first, yours until the lease ends. `block` needs a connection of its own, and is
+   * asked for in steps that the client's timeouts allow.
+   */
   claim(options?: { count?: number; lease?: Duration; block?: Duration; now?: Moment }): Claim[];
   /** DUE.POP: what is due, removed at once. */
   pop(options?: { count?: number; block?: Duration; now?: Moment }): { item: string; dueMs: number }[];
@@ -421,11 +427,11 @@ export class Lease {
   readonly calls: Calls<LeaseMethods>;
   /** Grows with every grant: pass it on as a fencing token. */
   token: number;
-  /** Waits for a place; throws LeaseDenied without one. */
+  /** Waits for a place, whose token is in `token`; throws LeaseDenied without one. One holder at a time. */
   hold(): Promise<this>;
   /** Hold it for another `lease`, from now. False if it was lost. */
   renew(): Promise<boolean>;
-  /** Holds a place while `work` runs. Throws LeaseLost if it ended before. */
+  /** Holds a place while `work` runs, and gives it its token. Any number may run at once. Throws LeaseLost if it ended before. */
   run<T>(work: (lease: this) => Promise<T> | T): Promise<T>;
 }
 export interface Lease extends Sending<LeaseMethods> {}

@@ -12,7 +12,10 @@ export interface Rule<Request = any> {
 }
 
 export interface MiddlewareOptions<Request = any> {
-  /** Units of a request: a function, or patterns of paths ('/export/*') and their costs. 0 is free; default 1. */
+  /**
+   * Units of a request: a function, or patterns of paths ('/export/*') and their costs. 0 is free; default 1.
+   * Capitals and a slash at the end make no difference.
+   */
   cost?: ((request: Request) => number) | Record<string, number>;
   /** What happens if the server does not answer in time. Default 'open': requests pass. */
   failing?: 'open' | 'closed';
@@ -23,7 +26,7 @@ export interface MiddlewareOptions<Request = any> {
   /** Before every key. In a cluster all keys must be in one slot: default '{rate}:'. */
   prefix?: string;
   limits?: Omit<LimiterOptions, 'prefix'>;
-  /** Gets the errors of the limiter. */
+  /** Gets the errors of the limiter. Default: console.warn. */
   log?: (error: unknown) => void;
 }
 

@@ -2,7 +2,7 @@
 
 import {
   Call, Key, exactJson, flags, integer, json, jsonName, listOf, moment, nothing, number, numbers, option,
-  optional, plain, record, text, timed,
+  optional, plain, record, text, timed, wordsOf,
 } from './call.js';
 
 const at = (when) => timed('AT', when, moment);
@@ -12,7 +12,7 @@ const limited = (limit) => (limit ? ['LIMIT', ...limit] : []);
 const pairs = (scores) => (scores instanceof Map ? [...scores] : Object.entries(scores));
 
 function period({ unit, prefix, past }) {
-  return ['PERIOD', ...unit.split(' '), new Key(prefix), ...option('PAST', past)];
+  return ['PERIOD', ...wordsOf(unit), new Key(prefix), ...option('PAST', past)];
 }
 
 function schemaWords({ keep, update, data, owned, periods = [], offset }) {
@@ -77,8 +77,7 @@ export class BoardCalls {
     this.key = name;
     this.schema = schema;
     this.shard = shard;
-    // A board without a schema needs no setup.
-    this.made = Object.keys(schema).length === 0 && shard.length === 0;
+    this.made = false;
   }
 
   #read(name, words, parse) {
@@ -86,13 +85,15 @@ export class BoardCalls {
   }
 
   #write(name, words, parse) {
-    return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse, { board: this });
+    // A board without a schema needs no setup.
+    const isDeclared = Object.keys(this.schema).length > 0 || this.shard.length > 0;
+    return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse, { board: isDeclared ? this : null });
   }
 
   // A JSON object would put field names that are numbers first; the schema knows their order.
   #scores(row) {
     if (row.scores === undefined) return [number(row.score)];
-    const names = this.schema.fields?.map((field) => field.split(' ')[0]) ?? Object.keys(row.scores);
+    const names = this.schema.fields?.map((field) => wordsOf(field)[0]) ?? Object.keys(row.scores);
     return names.map((name) => number(row.scores[name]));
   }
 
@@ -111,8 +112,8 @@ export class BoardCalls {
   create({ adopt = false } = {}) {
     const { order, fields = [], ties } = this.schema;
     const words = [
-      ...(order ? [order] : []), ...fields.flatMap((field) => ['FIELD', ...field.split(' ')]),
-      ...(ties ? ['TIES', ...ties.split(' ')] : []), ...schemaWords(this.schema), ...this.shard, ...flags({ adopt }),
+      ...(order ? [order] : []), ...fields.flatMap((field) => ['FIELD', ...wordsOf(field)]),
+      ...(ties ? ['TIES', ...wordsOf(ties)] : []), ...schemaWords(this.schema), ...this.shard, ...flags({ adopt }),
     ];
     return this.#read('CREATE', words, () => void (this.made = true));
   }

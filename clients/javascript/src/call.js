@@ -7,14 +7,17 @@ export class Key {
   }
 }
 
-/** One command. `board` is the one to be created before its first write; `blocks` says that it may wait. */
+/**
+ * One command. `board` is the declared one that it writes to. `wait` is there if it may block: for how many
+ * `milliseconds` (0: for ever), and `callFor`, which makes the same call for another time.
+ */
 export class Call {
-  constructor(name, args, parse, { board = null, blocks = false } = {}) {
+  constructor(name, args, parse, { board = null, wait = null } = {}) {
     this.name = name;
     this.args = args.map((arg) => (arg instanceof Key ? arg : argument(arg)));
     this.parse = parse;
     this.board = board;
-    this.blocks = blocks;
+    this.wait = wait;
   }
 }
 
@@ -35,7 +38,21 @@ export const option = (word, value) => (value === undefined || value === null ? 
 export const flags = (words) => Object.entries(words).filter(([, given]) => given).map(([word]) => word.toUpperCase());
 
 /** Seconds as a number, or text with a unit: 500ms, 30s, 5m, 2h, 1d. */
-export const duration = (value) => (typeof value === 'number' ? `${Math.round(value * 1000)}ms` : value);
+export function duration(value) {
+  // A short time is not 0, which is for ever where a call blocks.
+  return typeof value === 'number' ? `${Math.round(value * 1000) || Number(value > 0)}ms` : value;
+}
+
+const UNITS = { ms: 1, s: 1000, '': 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** The same as a number, or null for what the server will refuse. */
+export function milliseconds(value) {
+  const [, number, unit] = /^(\d+)(ms|[smhd]?)$/.exec(duration(value)) ?? [];
+  return number === undefined ? null : Number(number) * UNITS[unit];
+}
+
+/** The words of a field, a tie rule or a period. */
+export const wordsOf = (text) => text.trim().split(/\s+/);
 
 /** Unix time in milliseconds, or a Date. */
 export const moment = (value) => (value instanceof Date ? value.getTime() : value);
@@ -82,8 +99,8 @@ export function plain(value) {
   return typeof value === 'string' && /^-?\d+$/.test(value) ? number(value) : text(value);
 }
 
-// Strings are matched first, so that digits inside them are left alone.
-const LARGE = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
+// Strings are matched first, so that digits inside them are left alone; the digits of a fraction are no integer.
+const LARGE = /"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?![\d.eE])/g;
 
 /** JSON as it is parsed, and once more with large integers as strings, for `number` to read exactly. */
 export function exactJson(reply) {

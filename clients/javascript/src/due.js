@@ -1,6 +1,6 @@
 // DUE.*: items that are released at a time, as values.
 
-import { Call, Key, duration, flags, integer, listOf, moment, option, record, text, timed } from './call.js';
+import { Call, Key, duration, flags, integer, listOf, milliseconds, moment, option, record, text, timed } from './call.js';
 
 const now = (when) => timed('NOW', when, moment);
 
@@ -24,6 +24,12 @@ export class ScheduleCalls {
     return new Call(name, [new Key(this.key), ...words], parse, options);
   }
 
+  #take(name, options, parse) {
+    const time = options.block === undefined || options.block === null ? null : milliseconds(options.block);
+    const callFor = (piece) => this.#take(name, { ...options, block: `${piece}ms` }, parse);
+    return this.#call(name, take(options), listOf(parse), { wait: time === null ? null : { milliseconds: time, callFor } });
+  }
+
   add(items, { nx = false, xx = false, ...time }) {
     return this.#call('DUE.ADD', [...flags({ nx, xx }), ...when(time), ...[items].flat()], integer);
   }
@@ -31,12 +37,12 @@ export class ScheduleCalls {
   claim(options = {}) {
     const claim = ([item, token, attempt, dueMs]) =>
       ({ item: text(item), token: integer(token), attempt: integer(attempt), dueMs: integer(dueMs) });
-    return this.#call('DUE.CLAIM', take(options), listOf(claim), { blocks: options.block !== undefined });
+    return this.#take('DUE.CLAIM', options, claim);
   }
 
   pop(options = {}) {
     const due = ([item, dueMs]) => ({ item: text(item), dueMs: integer(dueMs) });
-    return this.#call('DUE.POP', take(options), listOf(due), { blocks: options.block !== undefined });
+    return this.#take('DUE.POP', options, due);
   }
 
   ack(...claims) {

@@ -70,16 +70,17 @@ export class Lease extends sends(LeaseCalls) {
   }
 
   async run(work) {
-    await this.hold();
+    // A token of its own, so that several may run at once.
+    const held = await Object.create(this).hold();
     let result;
     try {
-      result = await work(this);
+      result = await work(held);
     } catch (error) {
       // The error of the work is the one to see.
-      await this.release(this.token).catch(() => {});
+      await held.release(held.token).catch(() => {});
       throw error;
     }
-    if ((await this.release(this.token)) === 0) throw new LeaseLost(`${this.calls.key}: the lease ended before it was released`);
+    if ((await held.release(held.token)) === 0) throw new LeaseLost(`${this.calls.key}: the lease ended before it was released`);
     return result;
   }
 }

@@ -3,34 +3,48 @@
 // All rules are asked in one call: a request counts for all of them, or for none. A denied one gets 429 with
 // Retry-After; every response has the fields RateLimit-Policy and RateLimit of the IETF draft.
 
+import { milliseconds } from './call.js';
 import { LimiterCalls } from './rate.js';
 import { execute, within } from './run.js';
 
 const PROBLEM = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
-const SECONDS = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86400, '': 1, hour: 3600, day: 86400, week: 604800 };
+// A month has no fixed length.
+const CALENDAR = { hour: 3600, day: 86400, week: 604800 };
+const RULE = /^(\d+)\/(?:(\d+(?:ms|[smhd]?))|(hour|day|week|month|year))(?:\/\d+)?$/i;
 
-const seconds = (milliseconds) => Math.ceil(milliseconds / 1000);
+const seconds = (time) => Math.ceil(time / 1000);
 // A string of RFC 9651.
 const quoted = (name) => `"${name.replace(/["\\]/g, '\\$&')}"`;
 
 export function policy({ name, rule }) {
-  const [limit, window] = rule.split('/');
-  const [, number, unit] = /^(\d*)(\w*)$/.exec(window);
-  // A month has no fixed length, and the draft takes whole seconds.
-  const length = SECONDS[unit] === undefined ? '' : `;w=${Math.max(1, Math.round((number || 1) * SECONDS[unit]))}`;
-  return `${quoted(name)};q=${limit}${length}`;
+  // A mistake shall not pass for a server that does not answer.
+  if (!RULE.test(rule)) throw new TypeError(`a rule is limit/window, say 100/1m, got ${rule}`);
+  if (!/^[ -~]*$/.test(name)) throw new TypeError(`the name of a rule is printable ASCII, got ${name}`);
+  const [, limit, time, unit] = RULE.exec(rule);
+  const length = unit ? CALENDAR[unit.toLowerCase()] : seconds(milliseconds(time.toLowerCase()));
+  return `${quoted(name)};q=${limit}${length ? `;w=${length}` : ''}`;
 }
 
+/** As routers compare by default: whether in capitals, encoded or with a slash at the end, it is the same path. */
 function matches(pattern, path) {
   const source = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*');
-  return new RegExp(`^${source}$`).test(path);
+  return new RegExp(`^${source}/?$`, 'is').test(decoded(path));
+}
+
+function decoded(path) {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
 }
 
 /** What both frameworks share: which calls to make, and what the answers mean. */
 export class Policies {
   constructor(client, rules, options = {}) {
-    const { cost = {}, failing = 'open', timeout = 0.5, refund = (status) => status >= 500, prefix = '{rate}:', limits, log = () => {} } = options;
+    const { cost = {}, failing = 'open', timeout = 0.5, refund = (status) => status >= 500, prefix = '{rate}:', limits, log = console.warn } = options;
     Object.assign(this, { client, rules, cost, closed: failing === 'closed', timeout, isRefunded: refund, log });
+    this.policies = new Map(rules.map((rule) => [rule, policy(rule)]));
     this.limits = { ...limits, prefix };
     this.calls = new LimiterCalls([], this.limits);
   }
@@ -65,7 +79,7 @@ export class Policies {
       return { fields: { 'Retry-After': '1' }, counted: false, answer: problem };
     }
     const states = verdict.rules.map((state, at) => `${quoted(rules[at].name)};r=${state.remaining};t=${seconds(state.resetAfterMs)}`);
-    const fields = { 'RateLimit-Policy': rules.map(policy).join(', '), RateLimit: states.join(', ') };
+    const fields = { 'RateLimit-Policy': rules.map((rule) => this.policies.get(rule)).join(', '), RateLimit: states.join(', ') };
     if (verdict.allowed) return { fields, counted: true };
     if (verdict.retryAfterMs >= 0) fields['Retry-After'] = String(Math.max(1, seconds(verdict.retryAfterMs)));
     const violated = rules.filter((_, at) => verdict.rules[at].limited).map(({ name }) => name);
@@ -75,8 +89,8 @@ export class Policies {
 
   /** Gives the units back if the handler failed. */
   async settle({ rules, keys, cost }, status) {
-    if (!this.isRefunded(status)) return;
     try {
+      if (!this.isRefunded(status)) return;
       await this.#inTime(keys.map((key, at) => new LimiterCalls(rules[at].rule, this.limits).refund(key, { cost })));
     } catch (error) {
       this.log(error);
@@ -106,7 +120,7 @@ export function fastifyRateLimit(app, { client, rules, ...options }, done) {
   const policies = new Policies(client, rules, options);
   const counts = new WeakMap();
   app.addHook('onRequest', async (request, reply) => {
-    const asked = policies.asked(request, new URL(request.url, 'http://host').pathname, request.ip);
+    const asked = policies.asked(request, request.url.split('?')[0], request.ip);
     const { fields, counted, answer } = await policies.decide(asked);
     reply.headers(fields);
     if (answer) return reply.code(answer.status).type('application/problem+json').send(JSON.stringify(answer));

@@ -20,6 +20,7 @@ function nodeRedis(client) {
   const isCluster = typeof client.nodeClient === 'function';
   return {
     prefix,
+    isPool: typeof client.totalClients === 'number',
     send: (name, words, keys, readOnly, blocks) => {
       const options = blocks ? { typeMapping: TYPES, timeout: undefined } : { typeMapping: TYPES };
       const args = [name, ...words];
@@ -70,16 +71,43 @@ async function send(client, call) {
     return keys.at(-1);
   });
   try {
-    return call.parse(await sendWords(call.name, words, keys, READS.has(call.name), call.blocks));
+    return call.parse(await sendWords(call.name, words, keys, READS.has(call.name), call.wait !== null));
   } catch (error) {
     throw translate(error);
   }
 }
 
-/** The result of one call. A board is created before the first write to it. */
+/**
+ * The result of one call. A board is created before the first write to it. Later its RANK.CREATE travels with each
+ * write, since a key may expire or be deleted meanwhile: a write to a key that is not there makes another board. What
+ * it answers then does not matter.
+ */
 export async function run(client, call) {
-  if (call.board && !call.board.made) await send(client, call.board.create());
-  return send(client, call);
+  if (call.board?.made) {
+    const created = send(client, call.board.create()).catch(() => {});
+    // The connections of a pool keep no order.
+    if (senderOf(client).isPool) await created;
+  } else if (call.board) {
+    await send(client, call.board.create());
+  }
+  return call.wait ? waited(client, call.wait) : send(client, call);
+}
+
+/** For how many milliseconds a call may block: half of what the client waits for a reply. (A pool does not tell: 2.5 s.) */
+function patienceOf({ options, _options }) {
+  const settings = [options, options?.redisOptions, options?.socket, _options?.defaults?.socket];
+  const timeouts = settings.flatMap((each) => [each?.socketTimeout, each?.commandTimeout]).filter((time) => time > 0);
+  return Math.max(1, Math.floor(Math.min(5000, ...timeouts) / 2));
+}
+
+/** A call that blocks, asked again and again: never for so long that the client takes it for lost. */
+async function waited(client, { milliseconds, callFor }) {
+  const most = patienceOf(client);
+  for (let left = milliseconds; ; left &&= left - most) {
+    const piece = Math.min(left || most, most);
+    const found = await send(client, callFor(piece));
+    if (found.length > 0 || left === piece) return found;
+  }
 }
 
 /** The results of several calls, which travel together. */

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { BoardCalls } from './board.js';
-import { Call, listOf, text } from './call.js';
+import { Call, listOf, text, wordsOf } from './call.js';
 import { IncompleteAnswer, RankError } from './errors.js';
 import { run, within } from './run.js';
 
@@ -55,9 +55,9 @@ function partition(list, isBefore) {
 /** How rows compare, best first: fields, then the tie time, then the name. */
 class Order {
   constructor({ fields = [], order = 'DESC', ties = 'SHARED' }) {
-    const words = fields.length ? fields.map((field) => field.toUpperCase().split(' ')) : [[order]];
+    const words = fields.length ? fields.map((field) => wordsOf(field.toUpperCase())) : [[order]];
     this.signs = words.map((field) => (field.includes('ASC') ? 1 : -1));
-    const rule = ties.toUpperCase().split(' ')[0];
+    const rule = wordsOf(ties.toUpperCase())[0];
     this.time = rule === 'SHARED' ? 0 : rule === 'LAST' ? -1 : 1;
     this.kind = rule === 'SHARED' ? 'COMPETITION' : 'ORDINAL';
   }
@@ -109,6 +109,12 @@ function cut({ before, rows, isLast }, start, n) {
   if (before >= start || (before + rows.length < start + n - 1 && !isLast)) return null;
   const skip = start - before - 1;
   return rows.slice(skip, skip + n);
+}
+
+function atLeast(least, values) {
+  for (const [name, value] of Object.entries(values)) {
+    if (!(value >= least)) throw new RangeError(`${name} takes ${least} or more, got ${value}`);
+  }
 }
 
 /** The smallest size of pages of which one holds this position and the next. */
@@ -254,21 +260,26 @@ export class ShardedLeaderboard {
     });
   }
 
-  top(n, options = {}) {
+  async top(n, options = {}) {
+    atLeast(0, { n });
     return this.#windowsUntil(this.#boards.map(() => [0, 0]), 1, n, options);
   }
 
   async range(start, n, options = {}) {
+    atLeast(1, { start });
+    atLeast(0, { n });
     return this.#windowsUntil(await this.#locate(start - 1), start, n, options);
   }
 
   async page(page, size, options = {}) {
+    atLeast(1, { page, size });
     const members = await this.count();
     const rows = await this.range((page - 1) * size + 1, size, options);
     return { page, pages: Math.ceil(members / size), members, rows };
   }
 
   async around(member, distance, options = {}) {
+    atLeast(0, { distance });
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const row = await this.#find(member, { kind: 'ORDINAL' });
       if (row === null) return [];
@@ -393,5 +404,7 @@ export class ShardedLeaderboard {
 
 // The command was not run: try again.
 const isRefusal = (error) => /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN) /.test(error.message);
-// What is not of this package comes from the connection. The command may have been run.
-const isTransient = (error) => isRefusal(error) || !(error instanceof RankError || error instanceof TypeError);
+// Other replies of the server, such as OOM, begin with a word in capitals too. They are answers.
+const isAnswer = (error) => error instanceof RankError || error instanceof TypeError || /^[A-Z]+ /.test(error.message);
+// The rest comes from the connection. The command may have been run.
+const isTransient = (error) => isRefusal(error) || !isAnswer(error);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 
 import * as rank from 'redis-rank';
-import { close, flushAll, ioredis, nodeRedis } from './support.js';
+import { close, flushAll, ioredis, ioredisCluster, nodeRedis, nodeRedisCluster } from './support.js';
 
 const { Leaderboard } = rank;
 let clients;
@@ -47,6 +47,29 @@ onEach('errors are classes', async (client) => {
   await rank.execute(client, rank.raw('ZADD', 'game', 0.5, 'stranger'));
   await rejects(board.top(5), rank.DamagedBoard);
   await rejects(rank.execute(client, rank.raw('RANK.NONE', 'x')), rank.ModuleNotLoaded);
+});
+
+onEach('what a board lacks', async (client) => {
+  const board = new Leaderboard(client, 'game');
+  await board.add('ann', 1);
+  await assert.rejects(board.get('ann', { data: true }), rank.SchemaError);
+  await assert.rejects(board.top(1, { period: 'day' }), rank.SchemaError);
+});
+
+test('keys of a schema in another slot', async () => {
+  for (const cluster of [await nodeRedisCluster(), await ioredisCluster()]) {
+    const board = new Leaderboard(cluster, 'game', { periods: [{ unit: 'DAY', prefix: 'day:' }] });
+    await assert.rejects(board.add('ann', 1), rank.SchemaError);
+    close(cluster);
+  }
+});
+
+onEach('names decide nothing', async (client) => {
+  const board = new Leaderboard(client, 'game', { fields: [' schema  BITS 4 '], data: '{game}:who', owned: true });
+  await assert.rejects(board.add('ann', 99), rank.ValueOutOfRange);
+  for (const name of ['the schema', 'RANK.VERIFY x', "field 'x' takes 5"]) {
+    await assert.rejects(board.putData(name, { x: 1 }), ({ constructor }) => constructor === rank.CommandError);
+  }
 });
 
 test('what is no number or name is refused', () => {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 
-import { Schedule } from 'redis-rank';
-import { CLIENTS, close, flushAll } from './support.js';
+import { CommandError, Schedule } from 'redis-rank';
+import { CLIENTS, close, flushAll, ioredis, ioredisCluster, nodeRedis, nodeRedisCluster } from './support.js';
 
 const now = 1_700_000_000_000;
 beforeEach(flushAll);
@@ -30,6 +30,32 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       await jobs.add('later', { after: 0.2 });
       assert.deepEqual((await jobs.pop({ block: 20 })).map(({ item }) => item), ['later']);
       assert.deepEqual(await jobs.claim({ block: '10ms' }), []);
+      // Not 0, which is for ever.
+      assert.deepEqual(await jobs.claim({ block: 0.0001 }), []);
+      for (const block of ['soon', -1]) await assert.rejects(jobs.claim({ block }), CommandError);
+    } finally {
+      await close(client);
+    }
+  });
+}
+
+const IMPATIENT = {
+  'node-redis, timeout of commands': () => nodeRedis({ commandOptions: { timeout: 1000 } }),
+  'node-redis, timeout of the socket': () => nodeRedis({ socket: { socketTimeout: 1000 } }),
+  'node-redis cluster': () => nodeRedisCluster({ defaults: { socket: { socketTimeout: 1000 } } }),
+  'ioredis, timeout of commands': () => ioredis({ commandTimeout: 1000 }),
+  'ioredis, timeout of the socket': () => ioredis({ socketTimeout: 1000 }),
+  'ioredis cluster': () => ioredisCluster({ redisOptions: { commandTimeout: 1000 } }),
+};
+
+for (const [name, connect] of Object.entries(IMPATIENT)) {
+  test(`waiting for longer than the client waits for a reply: ${name}`, async () => {
+    const client = await connect();
+    try {
+      const jobs = new Schedule(client, 'jobs');
+      await jobs.add('late', { after: 1.5 });
+      assert.deepEqual(await jobs.claim({ block: '1200ms' }), []);
+      assert.deepEqual((await jobs.pop({ block: 0 })).map(({ item }) => item), ['late']);
     } finally {
       await close(client);
     }

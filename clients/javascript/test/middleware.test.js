@@ -22,7 +22,7 @@ const paths = ['/', '/costly', '/free'];
 
 async function withExpress(client, options) {
   const app = express();
-  app.use(expressRateLimit(client, rules, { ...usual, ...options }));
+  app.use(expressRateLimit(client, options.rules ?? rules, { ...usual, ...options }));
   for (const path of paths) app.get(path, (_, response) => response.send('fine'));
   app.get('/broken', () => {
     throw new Error('broken');
@@ -130,7 +130,7 @@ async function withMute(options, check) {
 }
 
 test('a server that does not answer', async () => {
-  await withMute({}, ({ status }) => assert.equal(status, 200));
+  await withMute({ log: () => {} }, ({ status }) => assert.equal(status, 200));
   const errors = [];
   await withMute({ failing: 'closed', log: (error) => errors.push(error) }, ({ status, fields }) => {
     assert.deepEqual([status, fields.get('retry-after')], [503, '1']);
@@ -141,10 +141,52 @@ test('a server that does not answer', async () => {
 test('policies and costs', () => {
   const shown = {
     '5/1s': '"x";q=5;w=1', '10/2m/20': '"x";q=10;w=120', '9/1500ms': '"x";q=9;w=2', '7/60': '"x";q=7;w=60',
-    '1/day': '"x";q=1;w=86400', '1/month': '"x";q=1',
+    '1/day': '"x";q=1;w=86400', '1/month': '"x";q=1', '1/DAY': '"x";q=1;w=86400', '9/2500MS': '"x";q=9;w=3',
   };
   for (const [rule, expected] of Object.entries(shown)) assert.equal(policy({ name: 'x', rule }), expected);
   assert.equal(policy({ name: 'a"b\\', rule: '1/1s' }), '"a\\"b\\\\";q=1;w=1');
   const policies = new Policies(null, rules, { cost: { '/export/*': 10, '/*': 2 } });
   assert.deepEqual(['/export/x', '/x', '*'].map((path) => policies.costOf({}, path)), [10, 2, 1]);
+  const same = ['/EXPORT/x', '/e%78port/x/', '/export/%0A', '/export/%'];
+  assert.deepEqual(same.map((path) => policies.costOf({}, path)), [10, 10, 10, 10]);
+});
+
+test('mistakes are found at once', () => {
+  for (const rule of ['100', '100/', '100/1x', '/1s', 'a/1s', '100/1s/', '100 60', '1.5/1s', undefined]) {
+    assert.throws(() => expressRateLimit(clients[0], [{ name: 'x', rule }]), TypeError);
+  }
+  for (const name of ['é', 'a\r\nSet-Cookie: x', '\x7f']) {
+    assert.throws(() => expressRateLimit(clients[0], [{ name, rule: '1/1s' }]), TypeError);
+  }
+});
+
+onEach('a route costs the same however its path is written', { cost: { '/costly': 2 } }, async (port) => {
+  const served = [];
+  for (const path of ['/COSTLY', '/costly/', '/c%6fstly', '//costly', '//[']) {
+    await flushAll();
+    const { status } = await get(port, path, 'ann');
+    assert.ok(status === 200 || status === 404, `${path}: ${status}`);
+    if (status === 200) served.push([path, await used('user:ann', 3)]);
+  }
+  assert.ok(served.length > 0);
+  for (const [path, cost] of served) assert.equal(cost, 2, path);
+});
+
+onEach('the address is that of the connection', { rules: [{ name: 'address', rule: '2/1h' }] }, async (port) => {
+  const statuses = [];
+  for (let at = 0; at < 3; at++) {
+    const headers = { 'x-forwarded-for': `192.0.2.${at}`, forwarded: `for=192.0.2.${at}`, connection: 'close' };
+    statuses.push((await fetch(`http://127.0.0.1:${port}/`, { headers })).status);
+  }
+  assert.deepEqual(statuses, [200, 200, 429]);
+});
+
+test('a mistake in a function of the user does not end the process', async () => {
+  const errors = [];
+  const refund = () => {
+    throw new Error('no');
+  };
+  const policies = new Policies(clients[0], rules, { refund, log: (error) => errors.push(error.message) });
+  await policies.settle({ rules, keys: ['a', 'b'], cost: 1 }, 200);
+  assert.deepEqual(errors, ['no']);
 });

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Lease, LeaseDenied, LeaseLost, RateLimited, RateLimiter } from 'redis-rank';
 import { CLIENTS, close, flushAll } from './support.js';
@@ -40,6 +41,17 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       assert.ok(token > 0);
       assert.deepEqual(await lease.held(), { held: 0, nextEndMs: null });
       await assert.rejects(lease.run((held) => held.release(held.token)), LeaseLost);
+
+      const shared = new Lease(client, 'shared', { limit: 3 });
+      const tokens = await Promise.all([1, 2, 3].map(() => shared.run(async (held) => {
+        await sleep(50);
+        assert.equal(await held.renew(), true);
+        return held.token;
+      })));
+      assert.deepEqual([new Set(tokens).size, (await shared.held()).held], [3, 0]);
+      await assert.rejects(shared.run(() => Promise.reject(new RangeError('work'))), RangeError);
+      assert.equal((await shared.held()).held, 0);
+
       await new Lease(client, 'place', { lease: '200ms' }).acquire();
       assert.ok((await new Lease(client, 'place', { wait: 20 }).hold()).token > token);
     } finally {

@@ -84,5 +84,17 @@ test('attributes, errors and keys', async () => {
     for (const name of ['ann', '{x}', Buffer.from([255, 0])]) assert.ok(board.keys.includes(await board.shard(name)));
     await assert.rejects(async () => board.top(3, { kind: 'DENSE' }), TypeError);
     assert.throws(() => new ShardedLeaderboard(cluster, 'game', 3), RangeError);
+    const wrong = [board.range(0, 5), board.range(1, -1), board.top(-1), board.page(0, 5), board.page(1, 0), board.around('ann', -1)];
+    for (const question of wrong) await assert.rejects(question, { name: 'RangeError', message: /takes [01] or more, got/ });
+  }
+});
+
+test('what the server refuses is not asked again', async () => {
+  const board = new ShardedLeaderboard(single, 'game', 4, { timeout: 60 });
+  await single.config('SET', 'maxmemory', '1');
+  try {
+    await assert.rejects(board.add('ann', 1), /^\w*Error: OOM /);
+  } finally {
+    await single.config('SET', 'maxmemory', '0');
   }
 });

@@ -18,6 +18,10 @@ export async function nodeRedis(options = {}, { createClient } = newestRedis) {
   return createClient({ url, socket, ...patient, ...options }).on('error', () => {}).connect();
 }
 
+export async function nodeRedisPool(options = {}, { createClientPool } = newestRedis) {
+  return createClientPool({ url, socket, ...patient, ...options }).on('error', () => {}).connect();
+}
+
 export async function nodeRedisCluster(options = {}, { createCluster } = newestRedis) {
   return createCluster({ rootNodes: [{ url: clusterUrl }], defaults: { socket }, ...patient, ...options }).on('error', () => {}).connect();
 }
@@ -35,12 +39,15 @@ export async function ioredisCluster(options = {}, { Cluster } = newestIoredis) 
 export const CLIENTS = {
   'node-redis, RESP2': () => nodeRedis({ RESP: 2 }),
   'node-redis, RESP3': () => nodeRedis({ RESP: 3 }),
+  'node-redis pool': () => nodeRedisPool(),
   'node-redis cluster, RESP2': () => nodeRedisCluster({ RESP: 2 }),
   'node-redis cluster, RESP3': () => nodeRedisCluster({ RESP: 3 }),
   'ioredis, RESP2': () => ioredis({ protocol: 2 }),
+  'ioredis, string numbers': () => ioredis({ stringNumbers: true }),
   'ioredis, RESP3': () => ioredis({ protocol: 3 }),
   'ioredis cluster, RESP2': () => ioredisCluster({ redisOptions: { protocol: 2 } }),
   'ioredis cluster, RESP3': () => ioredisCluster({ redisOptions: { protocol: 3 } }),
+  'node-redis 5 pool, RESP2': () => nodeRedisPool({ RESP: 2 }, oldestRedis),
   'node-redis 5, RESP3': () => nodeRedis({ RESP: 3 }, oldestRedis),
   'node-redis 5 cluster, RESP2': () => nodeRedisCluster({ RESP: 2 }, oldestRedis),
   'ioredis 5': () => ioredis({}, oldestIoredis),

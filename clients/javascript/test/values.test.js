@@ -7,7 +7,7 @@ import { Leaderboard, execute } from 'redis-rank';
 import { CLIENTS, close, flushAll } from './support.js';
 
 const exact = 2n ** 60n + 1n;
-const ann = { name: 'Ann', age: 7, tags: [1, null], large: 12345678901234567890 };
+const ann = { name: 'Ann', age: 7, tags: [1, null], large: 12345678901234567890, fraction: 0.1 + 0.2, digits: '"1234567890123456789' };
 
 beforeEach(flushAll);
 
@@ -29,12 +29,29 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       assert.deepEqual(await game.getAttributes('ann', 'age', 'none'), ['7', null]);
       await game.add('bob', [exact, 1]);
       assert.deepEqual((await game.get('bob')).scores, [exact, 1]);
+      if (!name.startsWith('ioredis') || name.endsWith('string numbers')) assert.deepEqual(await game.score('bob'), [exact, 1]);
       assert.deepEqual(await game.info(), {
         members: 2,
         fields: [{ name: 'gold', order: 'DESC', type: 'INT' }, { name: 'silver', order: 'DESC', type: 'FLOAT' }],
         ties: 'FIRST', keep: null, update: 'SET', layout: 'spilled', bits: null, data: '{game}:who', periods: [], shard: null,
         schema: '1 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {game}:who',
       });
+
+      const medals = new Leaderboard(client, 'medals', { fields: ['gold INT', 'silver INT', 'bronze INT'] });
+      await medals.add('USA', [1, 2, 3]);
+      await flushAll();
+      await medals.add('USA', [4, 5, 6]);
+      assert.deepEqual((await medals.get('USA')).scores, [4, 5, 6]);
+      await new Leaderboard(client, 'medals').alter({ keep: 1 });
+      // Somebody changed it: their schema stays.
+      await medals.add('GBR', [9, 9, 9]);
+      assert.deepEqual([await medals.count(), (await medals.info()).keep], [1, 1]);
+
+      const fractions = new Leaderboard(client, 'fractions');
+      for (const value of [0.1 + 0.2, -0.12345678901234567, 1234567890123456.7, 1 / 3, 5e-324, -1.7976931348623157e308]) {
+        await fractions.add('x', value);
+        assert.deepEqual([(await fractions.get('x')).score, await fractions.score('x')], [value, [value]]);
+      }
 
       const plain = new Leaderboard(client, 'plain');
       const odd = Buffer.from([255, 0]);

@@ -48,13 +48,13 @@ class Awaited:
 
 def on_each_client(scenario: Callable[[Any, Any], Awaitable[Any]]) -> list[tuple[str, Any]]:
     """Runs a scenario, which gets a client and a package, with each client, in RESP2 and RESP3, decoded and not."""
-    return [(f"{variant}", asyncio.run(_with_client(*variant, scenario))) for variant in VARIANTS]
+    return [(f"{variant}", asyncio.run(with_client(*variant, scenario))) for variant in VARIANTS]
 
 
-async def _with_client(name: str, protocol: int, decoded: bool, scenario: Any) -> Any:
+async def with_client(name: str, protocol: int, decoded: bool, scenario: Any, **options: Any) -> Any:
     make, url = CLIENTS[name]
     package = redis_rank.asyncio if name.startswith("asyncio") else redis_rank
-    client = make.from_url(url, protocol=protocol, decode_responses=decoded)
+    client = make.from_url(url, protocol=protocol, decode_responses=decoded, **options)
     try:
         flush_all()
         return await scenario(client, package)

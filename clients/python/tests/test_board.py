@@ -1,7 +1,9 @@
 """What happens with boards: made by the first write, pipelines, errors."""
 
+from typing import Any
+
 import redis
-from support import URL, Case
+from support import CLUSTER_URL, URL, Awaited, Case, flush_all, on_each_client
 
 from redis_rank import (
     CommandError,
@@ -9,6 +11,7 @@ from redis_rank import (
     Leaderboard,
     ModuleNotLoaded,
     NotPermitted,
+    Period,
     RankError,
     SchemaError,
     ValueOutOfRange,
@@ -36,6 +39,31 @@ class Creation(Case):
         with self.assertRaises(SchemaError):
             Leaderboard(self.redis, "game", keep=3).add("bob", 1)
         self.assertEqual(Leaderboard(self.redis, "game").count(), 1)
+
+
+    def test_a_board_that_was_deleted_is_made_again(self) -> None:
+        async def work(client: Any, package: Any) -> Any:
+            medals = Awaited(package.Leaderboard(client, "medals", fields=["gold INT", "silver INT", "bronze INT"]))
+            await medals.add("USA", (1, 2, 3))
+            flush_all()
+            await medals.add("USA", (4, 5, 6))
+            flush_all()
+            await Awaited(package).execute(client, medals.calls.add("GBR", (1, 1, 1)), medals.calls.incr("USA", (7, 8, 9)))
+            # Somebody changed it: their schema stays.
+            await Awaited(package.Leaderboard(client, "medals")).alter(keep=1)
+            await medals.add("AUT", (0, 0, 1))
+            return [(row.member, row.scores) for row in await medals.top(9)], (await medals.info()).keep
+
+        for variant, values in on_each_client(work):
+            with self.subTest(variant):
+                self.assertEqual(values, ([("USA", (7, 8, 9))], 1))
+
+    def test_a_deleted_board_is_made_again_in_a_transaction(self) -> None:
+        board = Leaderboard(self.redis, "game", ties="FIRST")
+        board.create()
+        self.redis.delete("game")
+        self.assertEqual(execute(self.redis, board.calls.add("ann", 5), board.calls.count(), transaction=True), [1, 1])
+        self.assertEqual(board.info().ties, "FIRST")
 
 
 class Pipelines(Case):
@@ -77,6 +105,21 @@ class Errors(Case):
         self.expect(WrongType, lambda: Leaderboard(self.redis, "text").top(1))
         self.redis.zadd("game", {"stranger": 0.5})
         self.expect(DamagedBoard, lambda: board.top(5))
+
+    def test_what_a_board_lacks(self) -> None:
+        board = Leaderboard(self.redis, "game")
+        board.add("ann", 1)
+        self.expect(SchemaError, lambda: board.get("ann", data=True))
+        self.expect(SchemaError, lambda: board.top(1, period="day"))
+        with redis.RedisCluster.from_url(CLUSTER_URL) as cluster:
+            self.expect(SchemaError, lambda: Leaderboard(cluster, "game", periods=[Period("DAY", "day:")]).add("ann", 1))
+
+    def test_names_decide_nothing(self) -> None:
+        board = Leaderboard(self.redis, "game", fields=["schema BITS 4"], data="{game}:who", owned=True)
+        self.expect(ValueOutOfRange, lambda: board.add("ann", 99))
+        for name in ("the schema", "RANK.VERIFY x", "field 'x' takes 5"):
+            self.expect(CommandError, lambda: board.put_data(name, {"x": 1}))
+        self.expect(CommandError, lambda: Leaderboard(self.redis, "other", fields=["a INT", "a INT"]).create())
 
     def test_permissions(self) -> None:
         self.redis.execute_command("ACL SETUSER reader on nopass ~game* +rank.topn")

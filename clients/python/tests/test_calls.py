@@ -101,7 +101,7 @@ class Calls(unittest.TestCase):
                 self.assertEqual(b" ".join([made.name.encode(), *made.args]).decode(), words)
 
     def test_what_is_no_number_or_name_is_refused(self) -> None:
-        for value in (True, None, object()):
+        for value in (True, None, object(), "50", b"50"):
             with self.subTest(value=value), self.assertRaises(TypeError):
                 board.add("ann", value)  # type: ignore[arg-type]
         with self.assertRaises(ValueError):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-from support import Awaited, Case, on_each_client
+import redis
+from support import CLIENTS, URL, Awaited, Case, on_each_client, with_client
 
-from redis_rank import Due, Schedule, ScheduleInfo
+from redis_rank import CommandError, Due, Schedule, ScheduleInfo
 
 NOW = 1_700_000_000_000
 
@@ -56,3 +58,26 @@ class Schedules(Case):
         [due] = jobs.pop(block=20)
         self.assertEqual(due.item, b"\xff")
         self.assertEqual(jobs.claim(block="10ms"), [])
+        # Not 0, which is for ever.
+        self.assertEqual(jobs.claim(block=0.0001), [])
+
+    def test_waiting_for_longer_than_the_client_waits_for_a_reply(self) -> None:
+        async def wait(client: Any, package: Any) -> list[Any]:
+            jobs = Awaited(package.Schedule(client, "jobs"))
+            await jobs.add("late", after="1500ms")
+            return [await jobs.claim(block="1200ms"), [due.item for due in await jobs.pop(block="1m")]]
+
+        for name in CLIENTS:
+            with self.subTest(name):
+                self.assertEqual(asyncio.run(with_client(name, 3, False, wait, socket_timeout=1)), [[], ["late"]])
+
+    def test_waiting_for_ever(self) -> None:
+        with redis.Redis.from_url(URL, socket_timeout=1) as client:
+            jobs = Schedule(client, "jobs")
+            jobs.add("late", after="1200ms")
+            self.assertEqual([claim.item for claim in jobs.claim(block=0)], ["late"])
+
+    def test_a_time_to_wait_that_is_none_is_an_error_of_the_server(self) -> None:
+        for block in ("soon", -1):
+            with self.assertRaises(CommandError):
+                Schedule(self.redis, "jobs").claim(block=block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import http.client
 import json
 import socket
@@ -24,8 +25,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from support import URL, Case
 
-from redis_rank import RateLimiter
-from redis_rank.middleware import AsgiRateLimit, Policies, Request, Rule, WsgiRateLimit
+from redis_rank import RateLimiter, Verdict
+from redis_rank.middleware import AsgiRateLimit, Asked, Policies, Request, Rule, WsgiRateLimit
 
 RULES = [
     Rule("all", "6/1h", lambda request: "everybody"),
@@ -168,6 +169,64 @@ class Middleware(Case):
 
         self.on_each(check)
 
+    def test_the_address_is_that_of_the_connection(self) -> None:
+        """Whoever sends another X-Forwarded-For with each request is the same client still."""
+        rules = [Rule("address", "2/1h")]
+        statuses: list[int] = []
+
+        def wsgi(environ: Any, start: Any) -> list[bytes]:
+            start("200 OK", [])
+            return []
+
+        for at in range(3):
+            environ = {"REQUEST_METHOD": "GET", "REMOTE_ADDR": "2001:db8::1", "HTTP_X_FORWARDED_FOR": f"192.0.2.{at}"}
+            WsgiRateLimit(wsgi, self.redis, rules)(environ, lambda status, _: statuses.append(int(status[:3])))
+
+        async def asgi(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200})
+
+        async def work() -> None:
+            async def send(message: Any) -> None:
+                if "status" in message:
+                    statuses.append(message["status"])
+
+            async with redis.asyncio.Redis.from_url(URL) as client:
+                for at in range(3):
+                    headers = [(b"x-forwarded-for", b"192.0.2.%d" % at), (b"forwarded", b"for=192.0.2.%d" % at)]
+                    scope = {"type": "http", "method": "GET", "path": "/", "headers": headers, "client": ("2001:db8::2", 9)}
+                    await AsgiRateLimit(asgi, client, rules)(scope, None, send)
+
+        asyncio.run(work())
+        self.assertEqual(statuses, [200, 200, 429] * 2)
+        self.assertEqual([self.used(f"address:2001:db8::{at}", 2) for at in (1, 2)], [2, 2])
+
+    def test_a_body_that_fails_costs_nothing(self) -> None:
+        def lazy(environ: Any, start: Any) -> Iterator[bytes]:
+            raise RuntimeError("before the status")
+            yield
+
+        def torn(environ: Any, start: Any) -> Iterator[bytes]:
+            start("200 OK", [])
+            yield b"a part"
+            raise RuntimeError("after the status")
+
+        def whole(environ: Any, start: Any) -> Iterator[bytes]:
+            start("200 OK", [])
+            yield from (b"a part", b"the rest")
+
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_X_USER": "ann"}
+        for app in (lazy, torn):
+            body = WsgiRateLimit(app, self.redis, RULES, **OPTIONS)(environ, lambda *_: None)
+            with self.assertRaises(RuntimeError):
+                list(body)
+            body.close()  # type: ignore[attr-defined]
+            self.assertEqual(self.used("user:ann", 3), 0)
+        # Who goes away in the middle of a body gets nothing back.
+        body = WsgiRateLimit(whole, self.redis, RULES, **OPTIONS)(environ, lambda *_: None)
+        next(iter(body))
+        body.close()  # type: ignore[attr-defined]
+        self.assertEqual(self.used("user:ann", 3), 1)
+
     def test_a_client_that_goes_away_gets_nothing_back(self) -> None:
         async def work() -> None:
             started = asyncio.Event()
@@ -209,13 +268,28 @@ class Middleware(Case):
 
 
 class Fields(unittest.TestCase):
+    def test_mistakes_are_found_at_once(self) -> None:
+        for rule in ("100", "100/", "100/1x", "/1s", "a/1s", "100/1s/", "100 60", "1.5/1s"):
+            with self.subTest(rule), self.assertRaises(ValueError):
+                Rule("x", rule)
+        for name in ("é", "a\r\nSet-Cookie: x", "\x7f"):
+            with self.subTest(name), self.assertRaises(ValueError):
+                Rule(name, "1/1s")
+
     def test_policies(self) -> None:
         for rule, policy in {
             "5/1s": '"x";q=5;w=1', "10/2m/20": '"x";q=10;w=120', "9/1500ms": '"x";q=9;w=2', "7/60": '"x";q=7;w=60',
-            "1/day": '"x";q=1;w=86400', "1/month": '"x";q=1',
+            "1/day": '"x";q=1;w=86400', "1/month": '"x";q=1', "1/DAY": '"x";q=1;w=86400', "9/2500MS": '"x";q=9;w=3',
         }.items():  # fmt: skip
             self.assertEqual(Rule("x", rule).policy(), policy)
         self.assertEqual(Rule('a"b\\', "1/1s").policy(), '"a\\"b\\\\";q=1;w=1')
+
+    def test_times_are_rounded_up(self) -> None:
+        policies, asked = Policies(RULES[:1], {}), Asked(RULES[:1], ["k"], 1)
+        for milliseconds, seconds in {1: "1", 1000: "1", 1001: "2"}.items():
+            state = Verdict(True, 6, 0, milliseconds, milliseconds, 1)
+            fields = dict(policies.fields(asked, dataclasses.replace(state, rules=(state,))))
+            self.assertEqual((fields["Retry-After"], fields["RateLimit"]), (seconds, f'"all";r=0;t={seconds}'))
 
     def test_costs_by_path(self) -> None:
         policies = Policies(RULES, {"cost": {"/export/*": 10, "/*": 2}})

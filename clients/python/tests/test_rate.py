@@ -89,6 +89,33 @@ class Leases(Case):
             lease.release(lease.token)
             1 / 0
 
+    def test_each_holder_has_an_object_of_its_own(self) -> None:
+        async def work() -> None:
+            async with redis.asyncio.Redis.from_url(URL) as client:
+                shared = redis_rank.asyncio.Lease(client, "job", 3)
+
+                async def hold() -> None:
+                    async with shared:
+                        await asyncio.sleep(0.1)
+
+                results = await asyncio.gather(hold(), hold(), hold(), return_exceptions=True)
+                self.assertEqual([type(result) for result in results], [type(None), RuntimeError, RuntimeError])
+                entering = asyncio.create_task(hold())
+                await asyncio.sleep(0)
+                entering.cancel()
+                await asyncio.wait([entering])
+                await hold()
+
+        asyncio.run(work())
+        lease = Lease(self.redis, "other", 1)
+        with lease:
+            with self.assertRaises(RuntimeError), lease:
+                self.fail("it is in use")
+            with self.assertRaises(LeaseDenied), Lease(self.redis, "other", 1):
+                self.fail("there is only one place")
+        with lease:
+            self.assertEqual(lease.held().held, 1)
+
     def test_asyncio(self) -> None:
         async def work() -> int:
             async with redis.asyncio.Redis.from_url(URL) as client:

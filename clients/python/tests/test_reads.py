@@ -36,6 +36,14 @@ class Reads(Case):
         self.assertEqual((cursor, copy.load(lines), copy.load(lines, nx=True)), ("0", 4, 0))
         self.assertEqual(copy.top(9, time=True), self.board.top(9, time=True))
 
+    def test_names_with_every_kind_of_line_end(self) -> None:
+        names = {name: score for score, name in enumerate(["a\nb", "a\r\nb", "\x85", "\u2028", "\u2029", "\x1c", "\x0b", ""])}
+        board, copy = Leaderboard(self.redis, "odd"), Leaderboard(self.redis, "copy")
+        board.add_many(names)
+        self.assertEqual({entry.member: entry.score for entry in board.scan_all()}, names)
+        self.assertEqual(copy.load(board.scan_lines()[1]), len(names))
+        self.assertEqual(copy.top(9), board.top(9))
+
     def test_pop(self) -> None:
         self.assertEqual(self.board.pop(data=True), [Row(1, "bob", (7,), data={"n": 1})])
         self.assertEqual([row.member for row in self.board.pop(2, worst=True)], ["dan", "cid"])

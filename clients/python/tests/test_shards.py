@@ -12,7 +12,8 @@ from support import CLUSTER_URL, Case
 
 import redis_rank.asyncio
 from redis_rank import Leaderboard, SchemaError, ShardedLeaderboard, ValueOutOfRange
-from redis_rank.run import run
+from redis_rank.call import Pause
+from redis_rank.run import prepared, run
 from redis_rank.shards import ShardedCalls, crc16, keys_of
 
 SCHEMAS: list[dict[str, Any]] = [
@@ -107,6 +108,23 @@ class Shards(Case):
             board.add("ann", 99)
         with self.assertRaises(SchemaError):
             ShardedLeaderboard(self.cluster, "game", 4, ties="LAST").create()
+        for question in (
+            lambda: board.range(0, 5), lambda: board.range(-3, 5), lambda: board.range(1, -1), lambda: board.top(-1),
+            lambda: board.page(0, 5), lambda: board.page(1, 0), lambda: board.around("ann", -1),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, r"takes [01] or more, got"):
+                question()
+
+    def test_a_shard_that_cannot_be_created_for_a_while_is_tried_again(self) -> None:
+        steps = prepared(self.cluster, ShardedCalls("game", 2, {}, 60).add("ann", 1))
+        [creation] = steps.send(None)  # type: ignore[misc]
+        self.assertIsInstance(steps.send([redis.exceptions.TryAgainError()]), Pause)
+        self.assertEqual([call.name for call in steps.send(None)], ["RANK.CREATE"])  # type: ignore[arg-type, union-attr]
+        creation.parse(b"OK")
+        self.assertEqual([call.name for call in steps.send([None])], ["RANK.ADD"])  # type: ignore[union-attr]
+        with self.assertRaises(StopIteration) as end:
+            steps.send([1])
+        self.assertEqual(end.exception.value, 1)
 
     def test_a_top_is_one_round_and_a_page_anywhere_a_few(self) -> None:
         _, cut, names = self.boards({"ties": "FIRST"}, 5000)

@@ -1,5 +1,7 @@
 """Not run: mypy checks that these are accepted, and that what is marked is refused."""
 
+import asyncio
+
 from redis import Redis, RedisCluster
 from redis.asyncio import Redis as AsyncRedis
 
@@ -26,5 +28,7 @@ Leaderboard(Redis(), "game", feilds=[])  # type: ignore[call-arg]
 async def asynchronous() -> Row | None:
     other = redis_rank.asyncio.Leaderboard(AsyncRedis(), "game")
     other.top(3).upper()  # type: ignore[attr-defined]
+    later: asyncio.Task[list[Row]] = asyncio.create_task(other.top(3))
+    await asyncio.gather(later, other.count())
     async with redis_rank.asyncio.Lease(AsyncRedis(), "job"):
         return await other.get("ann")

@@ -130,7 +130,8 @@ class Lease(BaseLease):
         return await self.renew_token(self.token)
 
     async def __aenter__(self) -> Self:
-        await run_async(self.client, self._enter())
+        with self._entering():
+            await run_async(self.client, self._enter())
         return self
 
     async def __aexit__(

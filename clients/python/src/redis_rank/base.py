@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .board import BoardCalls, Schema
@@ -67,7 +69,7 @@ class BaseLease:
     """One of `limit` places, held for `lease` unless it is renewed. With limit=1 it is a lock.
 
     As a context manager it waits up to `wait` seconds for a place, and raises LeaseDenied without one.
-    `token` grows with every grant: pass it on as a fencing token.
+    `token` grows with every grant: pass it on as a fencing token. Each holder needs a Lease of its own.
     """
 
     def __init__(self, client: Any, key: Name, limit: int = 1, lease: Duration = "30s", *, wait: float = 0):
@@ -75,6 +77,18 @@ class BaseLease:
         self.calls = LeaseCalls(key, limit, lease)
         self.wait = wait
         self.token = 0
+        self._free = threading.Lock()
+
+    @contextlib.contextmanager
+    def _entering(self) -> Iterator[None]:
+        # Two holders of one object would release each other's token.
+        if not self._free.acquire(blocking=False):
+            raise RuntimeError("this Lease is in use: make another one for each holder")
+        try:
+            yield
+        except BaseException:
+            self._free.release()
+            raise
 
     def _enter(self) -> Steps[None]:
         left = self.wait
@@ -89,6 +103,7 @@ class BaseLease:
 
     def _exit(self, failed: bool) -> Steps[None]:
         token, self.token = self.token, 0
+        self._free.release()
         [held] = yield [self.calls.release(token)]
         if failed:
             # The error of the work is the one to see.

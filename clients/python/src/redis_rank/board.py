@@ -150,8 +150,7 @@ class BoardCalls:
         self.key = key
         self.schema = schema
         self.shard = shard
-        # A board without a schema needs no setup.
-        self.made = not schema and not shard
+        self.made = False
         self._as_member = members
 
     # --- how replies become values --------------------------------------------------------------------
@@ -191,12 +190,13 @@ class BoardCalls:
         return Call(f"RANK.{name}", encode([self.key, *words]), parse)
 
     def _change_call(self, name: str, words: Iterable[Name | Number], parse: Callable[[Any], T]) -> Call[T]:
-        return Call(f"RANK.{name}", encode([self.key, *words]), parse, self)
+        # A board without a schema needs no setup.
+        return Call(f"RANK.{name}", encode([self.key, *words]), parse, self if self.schema or self.shard else None)
 
     # --- the board --------------------------------------------------------------------------------------
 
     def create(self, *, adopt: bool = False) -> Call[None]:
-        """RANK.CREATE with the declared schema. Other writes do it by themselves, once."""
+        """RANK.CREATE with the declared schema. Writes of scores and attributes do it by themselves."""
         words: Arguments = [self.schema["order"]] if "order" in self.schema else []
         for field in self.schema.get("fields", ()):
             words += ["FIELD", *field.split()]
@@ -395,7 +395,7 @@ class BoardCalls:
         """RANK.SCAN, one step; `scan_all` does all of them."""
 
         def parse(reply: Any) -> values.Scan:
-            lines = text(reply[1]).splitlines()
+            lines = _lines(reply[1])
             return values.Scan(text(reply[0]), [values.Entry(**self._rest(json_value(line))) for line in lines])
 
         return self._call("SCAN", _scan(cursor, count, time, data), parse)
@@ -406,7 +406,7 @@ class BoardCalls:
         """RANK.SCAN, one step: the next cursor, and lines that `load` takes."""
 
         def parse(reply: Any) -> tuple[str, list[str]]:
-            return text(reply[0]), text(reply[1]).splitlines()
+            return text(reply[0]), _lines(reply[1])
 
         return self._call("SCAN", _scan(cursor, count, time, data), parse)
 
@@ -470,6 +470,11 @@ def _place(score: Score, when: Moment | None, member: Name | None) -> Arguments:
 
 def _scan(cursor: str, count: int | None, time: bool, data: bool) -> Arguments:
     return [cursor, *option("COUNT", count), *flags(withtime=time, withdata=data, json=True)]
+
+
+def _lines(reply: Any) -> list[str]:
+    # Not splitlines, which also splits at U+2028 and others that may be in a name.
+    return [line for line in text(reply).split("\n") if line]
 
 
 def _scores(reply: Any) -> tuple[Number, ...]:

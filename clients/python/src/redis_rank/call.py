@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -18,8 +19,12 @@ Duration = str | int | float | timedelta
 Moment = int | datetime
 
 
+# The units of a duration, in milliseconds.
+_UNITS = {"ms": 1, "s": 1000, "": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
 class Board(Protocol):
-    """What a write needs before it may run: a board that has been created."""
+    """What a write needs before it may run: a board that has been created at least once."""
 
     made: bool
 
@@ -28,13 +33,22 @@ class Board(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Call(Generic[T]):
-    """One command. `board` is the one to be created before its first write."""
+    """One command. `board` is the declared one that it writes to; `wait` is there if it may block."""
 
     name: str
     args: tuple[bytes, ...]
     parse: Callable[[Any], T]
     board: Board | None = None
     keyless: bool = False
+    wait: Wait[T] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Wait(Generic[T]):
+    """For how many milliseconds a call blocks (0: for ever), and the same call for another time."""
+
+    milliseconds: int
+    call_for: Callable[[int], Call[T]]
 
 
 @dataclass(frozen=True)
@@ -74,6 +88,8 @@ def argument(value: Name | Number) -> bytes:
 
 
 def numbers(score: Score) -> list[Number]:
+    if isinstance(score, (str, bytes)):
+        raise TypeError(f"expected a number, or one for each field, got {score!r}")
     return [score] if isinstance(score, (int, float)) else list(score)
 
 
@@ -89,7 +105,14 @@ def duration(value: Duration) -> str:
     """Seconds as a number, a timedelta, or text with a unit: 500ms, 30s, 5m, 2h, 1d."""
     if isinstance(value, timedelta):
         value = value.total_seconds()
-    return value if isinstance(value, str) else f"{round(value * 1000)}ms"
+    # A short time is not 0, which is for ever where a call blocks.
+    return value if isinstance(value, str) else f"{round(value * 1000) or int(value > 0)}ms"
+
+
+def milliseconds(value: Duration) -> int | None:
+    """The same as a number, or None for what the server will refuse."""
+    match = re.fullmatch(r"(\d+)(ms|[smhd]?)", duration(value))
+    return int(match[1]) * _UNITS[match[2]] if match else None
 
 
 def moment(value: Moment) -> int:

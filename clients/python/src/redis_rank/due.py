@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from .call import Call, Duration, Moment, Name, Number, duration, encode, flags, list_of, moment, option, pairs, text
+from .call import (
+    Call,
+    Duration,
+    Moment,
+    Name,
+    Number,
+    Wait,
+    duration,
+    encode,
+    flags,
+    list_of,
+    milliseconds,
+    moment,
+    option,
+    pairs,
+    text,
+)
 from .values import Claim, Due, ScheduleInfo
 
 T = TypeVar("T")
@@ -38,6 +55,22 @@ class ScheduleCalls:
     def _call(self, name: str, words: Iterable[Name | Number], parse: Callable[[Any], T]) -> Call[T]:
         return Call(name, encode([self.key, *words]), parse)
 
+    def _take(
+        self,
+        name: str,
+        parse: Callable[[Any], T],
+        count: int | None,
+        lease: Duration | None,
+        block: Duration | None,
+        now: Moment | None,
+    ) -> Call[list[T]]:
+        def call_for(block: Duration | None) -> Call[list[T]]:
+            return self._call(name, _take(count, lease, block, now), list_of(parse))
+
+        time = None if block is None else milliseconds(block)
+        wait = None if time is None else Wait(time, lambda piece: call_for(f"{piece}ms"))
+        return replace(call_for(block), wait=wait)
+
     def add(
         self, *items: Name, at: Moment | None = None, after: Duration | None = None, nx: bool = False, xx: bool = False
     ) -> Call[int]:
@@ -53,16 +86,17 @@ class ScheduleCalls:
         now: Moment | None = None,
     ) -> Call[list[Claim]]:
         """DUE.CLAIM: what is due, earliest first, yours until the lease ends. At least once."""
-        parse = list_of(lambda row: Claim(self._item(row[0]), *map(int, row[1:])))
-        return self._call("DUE.CLAIM", _take(count, lease, block, now), parse)
+
+        def claim(row: Any) -> Claim:
+            return Claim(self._item(row[0]), *map(int, row[1:]))
+
+        return self._take("DUE.CLAIM", claim, count, lease, block, now)
 
     def pop(
         self, count: int | None = None, *, block: Duration | None = None, now: Moment | None = None
     ) -> Call[list[Due]]:
         """DUE.POP: what is due, removed at once. At most once."""
-        return self._call(
-            "DUE.POP", _take(count, None, block, now), list_of(lambda row: Due(self._item(row[0]), int(row[1])))
-        )
+        return self._take("DUE.POP", lambda row: Due(self._item(row[0]), int(row[1])), count, None, block, now)
 
     def ack(self, *claims: Claim) -> Call[int]:
         """DUE.ACK: done. How many were still held."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from redis.exceptions import NoPermissionError, ResponseError
+from redis.exceptions import ClusterCrossSlotError, NoPermissionError, ResponseError
 
 if TYPE_CHECKING:
     from .values import Grant, Verdict
@@ -67,13 +68,13 @@ class IncompleteAnswer(RankError):
     """Some shards of a board did not answer in time, so there is no exact answer."""
 
 
-# The first whose words are in the server's text decides.
+# The first that matches the server's text decides. Names of fields and members are in quotes, and decide nothing.
 _BY_TEXT: tuple[tuple[str, type[CommandError]], ...] = (
-    ("WRONGTYPE", WrongType),
-    ("unknown command", ModuleNotLoaded),
-    ("RANK.VERIFY", DamagedBoard),
-    ("schema", SchemaError),
-    ("field '", ValueOutOfRange),
+    ("WRONGTYPE ", WrongType),
+    (".*unknown command ", ModuleNotLoaded),
+    ("(in the board's period '.*': )?field '.*' takes ", ValueOutOfRange),
+    (".* RANK.VERIFY ", DamagedBoard),
+    ("(the board|the sorted set|ADOPT)|[^']* schema", SchemaError),
 )
 
 
@@ -82,9 +83,9 @@ def translate(error: Exception) -> Exception:
     translated: Exception
     if type(error) is NoPermissionError:
         translated = NotPermitted(str(error))
-    elif type(error) is ResponseError:
+    elif type(error) in (ResponseError, ClusterCrossSlotError):
         message = str(error)
-        translated = next((kind for words, kind in _BY_TEXT if words in message), CommandError)(message)
+        translated = next((kind for text, kind in _BY_TEXT if re.match(text, message)), CommandError)(message)
     else:
         return error
     translated.__cause__ = error

@@ -15,12 +15,13 @@ import asyncio
 import fnmatch
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from .call import Call
+from .call import Call, milliseconds
 from .rate import LimiterCalls, Limits
 from .run import execute, execute_async
 from .values import Verdict
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _PROBLEM = "https://iana.org/assignments/http-problem-types#quota-exceeded"
-_SECONDS = {
-    "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1,
-    "hour": 3600, "day": 86400, "week": 604800,
-}  # fmt: skip
+# A month has no fixed length.
+_CALENDAR = {"hour": 3600, "day": 86400, "week": 604800, "month": None, "year": None}
+_RULE = re.compile(r"(?P<limit>\d+)/((?P<time>\d+(ms|[smhd]?))|(?P<unit>hour|day|week|month|year))(/\d+)?", re.I)
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,19 @@ class Rule:
     rule: str
     key: Callable[[Request], str | None] = lambda request: request.client
 
+    def __post_init__(self) -> None:
+        # A mistake shall not pass for a server that does not answer.
+        if not _RULE.fullmatch(self.rule):
+            raise ValueError(f"a rule is limit/window, say 100/1m, got {self.rule!r}")
+        if not (self.name.isascii() and self.name.isprintable()):
+            raise ValueError(f"the name of a rule is printable ASCII, got {self.name!r}")
+
     def policy(self) -> str:
-        limit, window, *_ = self.rule.split("/")
-        number = window.rstrip("abcdefghijklmnopqrstuvwxyz")
-        seconds = _SECONDS.get(window[len(number) :])
-        # A month has no fixed length, and the draft takes whole seconds.
-        shown = "" if seconds is None else f";w={max(1, round(int(number or 1) * seconds))}"
-        return f"{_text(self.name)};q={limit}{shown}"
+        rule = _RULE.fullmatch(self.rule)
+        assert rule
+        time, unit = rule["time"], rule["unit"]
+        seconds = _CALENDAR[unit.lower()] if unit else _seconds(milliseconds(time.lower()) or 1)
+        return f"{_text(self.name)};q={rule['limit']}" + (f";w={seconds}" if seconds else "")
 
 
 class Options(TypedDict, total=False):
@@ -303,7 +309,11 @@ class _Response:
         return self.start_response(status, [*headers, *self.fields], *rest)
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self.body)
+        try:
+            yield from self.body
+        except Exception:
+            self.status = 500
+            raise
 
     def close(self) -> None:
         try:

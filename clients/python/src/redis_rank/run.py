@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import redis.asyncio.cluster
@@ -29,12 +29,34 @@ READS = frozenset(
 for _module in (redis.commands.cluster, redis.cluster, redis.asyncio.cluster):
     _module.READ_COMMANDS |= READS  # type: ignore[attr-defined]
 
+# What redis-py 8 waits for a reply, in seconds, where nothing else was said.
+_USUAL_TIMEOUT = 5
+
 _FAILED = (RedisError, OSError, asyncio.TimeoutError)
 
 
 def one(call: Call[T]) -> Steps[T]:
     [result] = yield [call]
     return succeeded(result)  # type: ignore[no-any-return]
+
+
+def waited(call: Call[T], most: int) -> Steps[T]:
+    """A call that blocks, asked again and again: each time it blocks for `most` milliseconds at most."""
+    assert call.wait
+    left = call.wait.milliseconds
+    while True:
+        piece = min(left or most, most)
+        result = yield from one(call.wait.call_for(piece))
+        if result or left == piece:
+            return result
+        left = left and left - piece
+
+
+def patience(client: Any) -> int:
+    """For how many milliseconds a call may block: half of what the client waits for a reply."""
+    settings = getattr(client, "connection_pool", None) or getattr(client, "nodes_manager", client)
+    timeout = getattr(settings, "connection_kwargs", {}).get("socket_timeout") or _USUAL_TIMEOUT
+    return max(1, round(timeout * 500))
 
 
 def several(calls: Sequence[Call[Any]]) -> Steps[list[Any]]:
@@ -48,9 +70,16 @@ def succeeded(result: Any) -> Any:
     return result
 
 
-def prepared(work: Work[T]) -> Steps[T]:
-    """The steps of some work, where a board is created before the first write to it."""
-    steps = one(work) if isinstance(work, Call) else work
+def prepared(client: Any, work: Work[T]) -> Steps[T]:
+    """The steps of some work, where a board is created before the first write to it.
+
+    Later its RANK.CREATE travels with each write, since a key may expire or be deleted meanwhile: a write to a key that
+    is not there makes another board. What it answers then does not matter.
+    """
+    if not isinstance(work, Call):
+        steps = work
+    else:
+        steps = waited(work, patience(client)) if work.wait else one(work)
     answer: Any = None
     while True:
         try:
@@ -58,11 +87,15 @@ def prepared(work: Work[T]) -> Steps[T]:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
         if not isinstance(step, Pause):
-            boards = {id(call.board): call.board for call in step if call.board and not call.board.made}
-            if boards:
-                for result in (yield [board.create() for board in boards.values()]):
-                    succeeded(result)
-        answer = yield step
+            boards = {id(call.board): call.board for call in step if call.board}.values()
+            creations = [board.create() for board in boards if board.made]
+            new = [board.create() for board in boards if not board.made]
+            results = (yield new) if new else []
+            failed = next((result for result in results if isinstance(result, Exception)), None)
+            # Without its board nothing is sent: the work decides whether to try again.
+            answer = [failed] * len(step) if failed else (yield [*creations, *step])[len(creations) :]
+        else:
+            answer = yield step
 
 
 def _words(client: Any, call: Call[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -103,7 +136,7 @@ def _send(client: Any, calls: Sequence[Call[Any]], transaction: bool) -> list[An
 
 
 def run(client: Any, work: Work[T], transaction: bool = False) -> T:
-    steps, answer = prepared(work), None
+    steps, answer = prepared(client, work), None
     while True:
         try:
             step = steps.send(answer)  # type: ignore[arg-type]
@@ -146,7 +179,7 @@ async def _send_async(client: Any, calls: Sequence[Call[Any]], transaction: bool
 
 
 async def run_async(client: Any, work: Work[T], transaction: bool = False) -> T:
-    steps, answer = prepared(work), None
+    steps, answer = prepared(client, work), None
     while True:
         try:
             step = steps.send(answer)  # type: ignore[arg-type]
@@ -163,10 +196,10 @@ async def execute_async(client: Any, *calls: Call[Any], transaction: bool = Fals
     return await run_async(client, several(calls), transaction)
 
 
-def asynchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+def asynchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """The same for asyncio."""
 
-    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
         return run_async(self.client, build(self.calls, *args, **kwargs))
 
     functools.update_wrapper(method, build)

@@ -291,21 +291,26 @@ class ShardedCalls:
 
     def top(self, n: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
         """The best n: one round, or two if one shard has more than its share of them."""
+        _at_least(0, n=n)
         return (yield from self._windows_until([(0, 0)] * len(self.boards), 1, n, options))
 
     def range(self, start: int, n: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
         """n rows from a position, from 1: a few rounds wherever it is."""
+        _at_least(1, start=start)
+        _at_least(0, n=n)
         located = yield from self._locate(start - 1)
         return (yield from self._windows_until(located, start, n, options))
 
     def page(self, page: int, size: int, **options: Unpack[ShardRead]) -> Steps[Page]:
         """A page from 1, with the number of pages and members."""
+        _at_least(1, page=page, size=size)
         members = yield from self.count()
         rows = yield from self.range((page - 1) * size + 1, size, **options)
         return Page(page, -(-members // size), members, rows)
 
     def around(self, member: Name, distance: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
         """The member and its neighbours; empty if it is not on the board. Three rounds."""
+        _at_least(0, distance=distance)
         for _ in range(_MOST_TRIES):
             row = yield from self._find(member, {"kind": "ORDINAL"})
             if row is None:
@@ -443,6 +448,12 @@ class ShardedCalls:
         sample.sort(key=lambda weighted: self.order.key(weighted[1]))
         total = list(itertools.accumulate(weight for weight, _ in sample))
         return sample[bisect_left(total, total[-1] / 2)][1]
+
+
+def _at_least(least: int, **values: int) -> None:
+    for name, value in values.items():
+        if value < least:
+            raise ValueError(f"{name} takes {least} or more, got {value}")
 
 
 def _page_size(position: int) -> int:

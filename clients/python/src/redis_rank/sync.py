@@ -126,7 +126,8 @@ class Lease(BaseLease):
         return self.renew_token(self.token)
 
     def __enter__(self) -> Self:
-        run(self.client, self._enter())
+        with self._entering():
+            run(self.client, self._enter())
         return self
 
     def __exit__(
