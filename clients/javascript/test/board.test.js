@@ -64,6 +64,19 @@ test('keys of a schema in another slot', async () => {
   }
 });
 
+onEach('permissions', async (client) => {
+  await clients[1].call('ACL', 'SETUSER', 'reader', 'on', 'nopass', '~game*', '+@connection', '+info', '+rank.topn');
+  const user = await (client === clients[0] ? nodeRedis : ioredis)({ username: 'reader', password: 'x' });
+  try {
+    assert.deepEqual(await new Leaderboard(user, 'game').top(1), []);
+    await assert.rejects(new Leaderboard(user, 'game').add('ann', 1), rank.NotPermitted);
+    await assert.rejects(new Leaderboard(user, 'other').top(1), rank.NotPermitted);
+  } finally {
+    close(user);
+    await clients[1].call('ACL', 'DELUSER', 'reader');
+  }
+});
+
 onEach('names decide nothing', async (client) => {
   const board = new Leaderboard(client, 'game', { fields: [' schema  BITS 4 '], data: '{game}:who', owned: true });
   await assert.rejects(board.add('ann', 99), rank.ValueOutOfRange);

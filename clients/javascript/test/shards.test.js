@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 
 import { Leaderboard, ShardedLeaderboard, ValueOutOfRange } from 'redis-rank';
-import { close, flushAll, ioredis, ioredisCluster, nodeRedisCluster } from './support.js';
+import { calls, close, flushAll, ioredis, ioredisCluster, nodeRedisCluster, resetStatistics } from './support.js';
 
 const SCHEMAS = [
   {},
@@ -96,5 +96,22 @@ test('what the server refuses is not asked again', async () => {
     await assert.rejects(board.add('ann', 1), /^\w*Error: OOM /);
   } finally {
     await single.config('SET', 'maxmemory', '0');
+  }
+});
+
+test('a top and a rank ask each shard once, and a page anywhere a few times', async () => {
+  for (const cluster of clusters) {
+    await flushAll();
+    const { cut, names } = await boards(cluster, { ties: 'FIRST' }, 3000);
+    const asked = async (question) => {
+      await resetStatistics();
+      await question();
+      const counts = await Promise.all(['range', 'count', 'get', 'forscore'].map((name) => calls(`rank.${name}`)));
+      return counts.map(({ primaries }) => primaries);
+    };
+    assert.deepEqual(await asked(() => cut.top(100)), [8, 0, 0, 0]);
+    assert.deepEqual(await asked(() => cut.get(names[7])), [0, 0, 1, 7]);
+    const [range, count, , forScore] = await asked(() => cut.range(1500, 50));
+    assert.ok(range <= 8 * 5 && count === 8 && forScore <= 8 * 4, `${range} ${count} ${forScore}`);
   }
 });
