@@ -322,7 +322,7 @@ fn latency(results: &Results) -> Bars {
     let tails = servers.iter().filter_map(|server| Some(side(server, true)?.p999 / side(server, false)?.p999));
     let members = sizes(results.mixed.iter().map(|mixed| mixed.members));
     Bars {
-        title: format!("Mixed traffic: the slowest of a thousand takes {} of the time", span(tails)),
+        title: format!("Mixed traffic: p99.9 latency is {} times that of scripts", span(tails)),
         subtitle: format!("{members} members, four clients, a third writes; medians of rounds that alternate"),
         axis: "microseconds from request to reply; shorter is better".into(),
         is_log: false,
