@@ -31,32 +31,30 @@ impl Row {
     }
 }
 
-/// Members that share a rank, group after group.
-pub struct Groups {
-    /// The names of all groups, one behind the other: a whole board is copied faster than it is held.
+/// Members that share a rank.
+#[derive(Clone, Default)]
+pub struct Group {
+    /// Their rank.
+    pub rank: u64,
+    /// Their names, one behind the other: names are copied faster than strings of the server are held.
     names: Vec<u8>,
     /// Where each name ends in `names`.
     ends: Vec<usize>,
-    /// The rank of each group, and where it ends in `ends`.
-    ranks: Vec<(u64, usize)>,
-    /// Whether each group is listed from its last name on.
+    /// Whether they are listed from the last name on.
     backwards: bool,
 }
 
-impl Groups {
-    fn new(capacity: u64, backwards: bool) -> Groups {
-        let capacity = usize::try_from(capacity).unwrap_or(0);
-        Groups { names: Vec::new(), ends: Vec::with_capacity(capacity), ranks: Vec::new(), backwards }
-    }
-
-    /// Adds a name to the last group, or to a new one of this rank.
-    fn push(&mut self, name: &[u8], rank: u64, begins: bool) {
+impl Group {
+    fn push(&mut self, name: &[u8]) {
         self.names.extend_from_slice(name);
         self.ends.push(self.names.len());
-        match self.ranks.last_mut() {
-            Some((_, end)) if !begins => *end = self.ends.len(),
-            _ => self.ranks.push((rank, self.ends.len())),
-        }
+    }
+
+    /// Becomes an empty group of another rank.
+    fn restart(&mut self, rank: u64) {
+        self.rank = rank;
+        self.names.clear();
+        self.ends.clear();
     }
 
     fn name(&self, index: usize) -> &[u8] {
@@ -64,25 +62,10 @@ impl Groups {
         self.ends.get(index).and_then(|end| self.names.get(start..*end)).unwrap_or_default()
     }
 
-    /// How many groups there are.
-    pub fn count(&self) -> u64 {
-        self.ranks.len() as u64
-    }
-
-    /// How many bytes all names have, and how many names there are.
-    pub fn size(&self) -> (usize, usize) {
-        (self.names.len(), self.ends.len())
-    }
-
-    /// Rank and members of each group.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, impl ExactSizeIterator<Item = &[u8]>)> {
-        let mut start = 0;
-        self.ranks.iter().map(move |(rank, end)| {
-            let (first, end) = (start, *end);
-            start = end;
-            let place = move |i: usize| if self.backwards { end - 1 - i } else { first + i };
-            (*rank, (0..end - first).map(move |i| self.name(place(i))))
-        })
+    /// The names, in the order groups are listed in.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        let count = self.ends.len();
+        (0..count).map(move |i| self.name(if self.backwards { count - 1 - i } else { i }))
     }
 }
 
@@ -215,12 +198,13 @@ impl<S: Store> Board<S> {
         Row { rank, member: NameBytes::from_slice(self.name_of(element)), values: decoded.values, time }
     }
 
-    /// The groups of equal members between two positions at which groups begin, of which `skipped` come before.
-    pub fn groups(&self, first: u64, end: u64, skipped: u64, kind: Kind) -> Result<Groups> {
+    /// The groups of equal members between two positions at which groups begin, of which `skipped` come before. Each is
+    /// visited as soon as it is complete, and then reused: a whole board is not held twice.
+    pub fn groups(&self, first: u64, end: u64, skipped: u64, kind: Kind, visit: &mut dyn FnMut(&Group)) -> Result<()> {
         if self.schema.layout.is_plain() {
-            return self.groups_by(first, end, skipped, kind, |_, score| Ok(score));
+            return self.groups_by(first, end, skipped, kind, |_, score| Ok(score), visit);
         }
-        self.groups_by(first, end, skipped, kind, |element, score| Ok(self.decode(element, score)?.values))
+        self.groups_by(first, end, skipped, kind, |element, score| Ok(self.decode(element, score)?.values), visit)
     }
 
     fn groups_by<V: PartialEq>(
@@ -230,22 +214,30 @@ impl<S: Store> Board<S> {
         skipped: u64,
         kind: Kind,
         values_of: impl Fn(&S::Name, f64) -> Result<V>,
-    ) -> Result<Groups> {
-        let count = end.saturating_sub(first);
-        let mut groups = Groups::new(self.rows_from(first, count)?, self.lists_backwards());
+        visit: &mut dyn FnMut(&Group),
+    ) -> Result<()> {
         let rank = if kind == Kind::Dense { skipped + 1 } else { first + 1 };
         let mut counter = Counter::new(kind, first, rank);
+        let mut group = Group { rank, backwards: self.lists_backwards(), ..Group::default() };
         let mut last: Option<V> = None;
-        self.elements(first, count, self.direction(), &mut |element, score| {
+        self.elements(first, end.saturating_sub(first), self.direction(), &mut |element, score| {
             let values = values_of(&element, score)?;
             let is_equal = last.as_ref() == Some(&values);
-            groups.push(self.name_of(&element), counter.next(is_equal), !is_equal);
+            let rank = counter.next(is_equal);
             if !is_equal {
+                if last.is_some() {
+                    visit(&group);
+                }
+                group.restart(rank);
                 last = Some(values);
             }
+            group.push(self.name_of(&element));
             Ok(())
         })?;
-        Ok(groups)
+        if last.is_some() {
+            visit(&group);
+        }
+        Ok(())
     }
 
     /// A group is listed by ascending name where ties are shared, and by the tie rule elsewhere.
@@ -254,10 +246,9 @@ impl<S: Store> Board<S> {
     }
 
     /// Some of the members between two positions of one group, in the order groups are listed in.
-    pub fn group_names(&self, (first, end): (u64, u64), offset: u64, count: u64, rank: u64) -> Result<Groups> {
+    pub fn group_names(&self, (first, end): (u64, u64), offset: u64, count: u64, rank: u64) -> Result<Group> {
         let count = end.saturating_sub(first).saturating_sub(offset).min(count);
-        let mut groups = Groups::new(count, false);
-        groups.ranks.push((rank, 0));
+        let mut group = Group { rank, ..Group::default() };
         if count > 0 {
             let (start, direction) = if self.lists_backwards() {
                 (end - 1 - offset, Direction::Up)
@@ -265,11 +256,11 @@ impl<S: Store> Board<S> {
                 (first + offset, self.direction())
             };
             self.elements(start, count, direction, &mut |element, _| {
-                groups.push(self.name_of(&element), rank, false);
+                group.push(self.name_of(&element));
                 Ok(())
             })?;
         }
-        Ok(groups)
+        Ok(group)
     }
 
     /// The values of the member at a position.

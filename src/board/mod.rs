@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub use attributes::{parse_object, remove_attributes, set_attributes, Attributes};
 pub use create::Alteration;
 pub use layout::Decoded;
-pub use listing::{Groups, Row};
+pub use listing::{Group, Row};
 pub use load::{lines_of, Line, Loaded};
 pub use marker::forget_schemas;
 pub use periods::{client_period, parse_offset, parse_unit, Period, PeriodUnit, Periods};

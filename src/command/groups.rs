@@ -4,7 +4,7 @@ use super::args::{key, required};
 use super::open_to_read;
 use super::options::{ReadOptions, Takes, ROWS_COST};
 use super::rows::{json_integer, JsonList, Shown};
-use crate::board::{Groups, Kind};
+use crate::board::{Group, Kind};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
@@ -46,20 +46,18 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     };
     let limit = options.limit;
     check_rows((group.1 - group.0).saturating_sub(limit.offset).min(limit.count))?;
-    let groups = board.group_names(group, limit.offset, limit.count, rank)?;
+    let group = board.group_names(group, limit.offset, limit.count, rank)?;
     let shown = options.shown(&board, hash.as_ref());
     let reply = call.reply();
-    for (rank, names) in groups.iter() {
-        if options.json {
-            let mut json = b"{\"rank\":".to_vec();
-            json_integer(rank, &mut json);
-            json.extend_from_slice(b",\"users\":");
-            json_names(&shown, names, &mut json);
-            json.push(b'}');
-            reply.bulk(&json);
-        } else {
-            resp_group(&shown, rank, names, &reply);
-        }
+    if options.json {
+        let mut json = b"{\"rank\":".to_vec();
+        json_integer(group.rank, &mut json);
+        json.extend_from_slice(b",\"users\":");
+        json_names(&shown, &group, &mut json);
+        json.push(b'}');
+        reply.bulk(&json);
+    } else {
+        resp_group(&shown, &group, &reply);
     }
     Ok(())
 }
@@ -77,46 +75,44 @@ fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     let first = board.skip_groups(0, options.limit.offset)?;
     let end = board.skip_groups(first, options.limit.count)?;
     check_rows(end.saturating_sub(first))?;
-    let groups = board.groups(first, end, options.limit.offset, options.group_kind())?;
     let shown = options.shown(&board, hash.as_ref());
-    let reply = call.reply();
+    let (skipped, kind) = (options.limit.offset, options.group_kind());
     if options.json {
-        reply.bulk(&json_stats(&shown, &groups));
+        let mut json = Vec::new();
+        let mut list = JsonList::begin(&mut json);
+        board.groups(first, end, skipped, kind, &mut |group| json_group(&shown, group, list.next()))?;
+        list.end();
+        call.reply().bulk(&json);
         return Ok(());
     }
-    reply.array(groups.count());
-    for (rank, names) in groups.iter() {
-        resp_group(&shown, rank, names, &reply);
-    }
+    // Nothing may fail once the reply has begun.
+    let mut groups = Vec::new();
+    board.groups(first, end, skipped, kind, &mut |group| groups.push(group.clone()))?;
+    let reply = call.reply();
+    reply.array(groups.len() as u64);
+    groups.iter().for_each(|group| resp_group(&shown, group, &reply));
     Ok(())
 }
 
-fn resp_group<'n>(shown: &Shown, rank: u64, names: impl ExactSizeIterator<Item = &'n [u8]>, reply: &Reply) {
+fn resp_group(shown: &Shown, group: &Group, reply: &Reply) {
+    let names = group.names();
     reply.array(2);
-    reply.count(rank);
+    reply.count(group.rank);
     reply.array(names.len() as u64);
     names.for_each(|name| shown.resp_name(name, reply));
 }
 
-fn json_stats(shown: &Shown, groups: &Groups) -> Vec<u8> {
-    let (bytes, names) = groups.size();
-    // Quotes and a comma for each name, brackets and a rank for each group.
-    let mut json = Vec::with_capacity(bytes + 3 * names + 12 * groups.count() as usize);
-    let mut list = JsonList::begin(&mut json);
-    for (rank, names) in groups.iter() {
-        let json = list.next();
-        json.push(b'[');
-        json_integer(rank, json);
-        json.push(b',');
-        json_names(shown, names, json);
-        json.push(b']');
-    }
-    list.end();
-    json
+/// `[rank,[name,…]]`
+fn json_group(shown: &Shown, group: &Group, json: &mut Vec<u8>) {
+    json.push(b'[');
+    json_integer(group.rank, json);
+    json.push(b',');
+    json_names(shown, group, json);
+    json.push(b']');
 }
 
-fn json_names<'n>(shown: &Shown, names: impl Iterator<Item = &'n [u8]>, json: &mut Vec<u8>) {
+fn json_names(shown: &Shown, group: &Group, json: &mut Vec<u8>) {
     let mut list = JsonList::begin(json);
-    names.for_each(|name| shown.json_name(name, list.next()));
+    group.names().for_each(|name| shown.json_name(name, list.next()));
     list.end();
 }

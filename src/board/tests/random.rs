@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::points::check_points;
 use super::*;
 use crate::board::index::split_entry;
-use crate::board::{Board, FieldBound, Kind, Only, Order, Row, Scores, Store, Update, Value, Write};
+use crate::board::{Board, FieldBound, Group, Kind, Only, Order, Row, Scores, Store, Update, Value, Write};
 use crate::error::{Damage, Error};
 
 #[derive(Clone, Debug)]
@@ -177,16 +177,16 @@ fn check_groups(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Ki
         let positions = board.group_positions(&group[0].values, &found).unwrap();
         assert_eq!(positions, (first, first + group.len() as u64));
         let listed = board.group_names(positions, 1, 2, rank).unwrap();
-        let listed: Vec<Vec<u8>> = listed.iter().flat_map(|(_, names)| names.map(<[u8]>::to_vec)).collect();
+        let listed: Vec<Vec<u8>> = listed.names().map(<[u8]>::to_vec).collect();
         assert_eq!(listed, names.iter().skip(1).take(2).cloned().collect::<Vec<_>>());
         expected.push((rank, names));
     }
     for skipped in 0..=expected.len() as u64 {
         let first = board.skip_groups(0, skipped).unwrap();
         let end = board.skip_groups(first, 2).unwrap();
-        let groups = board.groups(first, end, skipped, kind).unwrap();
-        let groups: Vec<(u64, Vec<Vec<u8>>)> =
-            groups.iter().map(|(rank, names)| (rank, names.map(<[u8]>::to_vec).collect())).collect();
+        let mut groups: Vec<(u64, Vec<Vec<u8>>)> = Vec::new();
+        let mut note = |group: &Group| groups.push((group.rank, group.names().map(<[u8]>::to_vec).collect()));
+        board.groups(first, end, skipped, kind, &mut note).unwrap();
         let expected: Vec<_> = expected.iter().skip(skipped as usize).take(2).cloned().collect();
         assert_eq!(groups, expected, "{kind:?} behind {skipped} groups");
     }
