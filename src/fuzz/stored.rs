@@ -113,7 +113,7 @@ fn read(board: &mut Board<Model>, name: &Vec<u8>, input: &mut Input) -> Result<(
     board.rows(first, count, kind)?;
     let start = board.skip_groups(0, first)?;
     let end = board.skip_groups(start, count)?;
-    board.groups(start, end, first, kind, &mut |group| drop(group.names().count()))
+    board.groups(start, end, first, kind, &mut |group| assert!(group.names().len() > 0))
 }
 
 fn write(board: &mut Board<Model>, name: &[u8], input: &mut Input) -> Result<()> {
