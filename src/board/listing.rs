@@ -33,7 +33,7 @@ impl Row {
 
 /// Members that share a rank, group after group.
 pub struct Groups {
-    /// The names of all groups, one behind the other: a whole board is copied faster than it is held.
+    /// The names of all groups in one buffer. Copying them is faster than holding a server string for each.
     names: Vec<u8>,
     /// Where each name ends in `names`.
     ends: Vec<usize>,
@@ -91,7 +91,7 @@ struct Counter {
     kind: Kind,
     /// How many members were passed.
     position: u64,
-    /// The rank of the next member, if it begins the list; else of the last one.
+    /// The rank of the last member; before the list begins, that of its first member.
     rank: u64,
     /// Whether any member was counted.
     began: bool,
@@ -129,7 +129,7 @@ impl<S: Store> Board<S> {
         self.rows_from_spot(first, None, count, kind)
     }
 
-    /// The rows from a position on that is at a member, or not far before it.
+    /// The rows from a position on that is at a known member, or not far before it.
     pub fn rows_near(
         &self,
         (member, position): (&Found<S::Name>, u64),
@@ -143,7 +143,7 @@ impl<S: Store> Board<S> {
         self.rows_from_spot(first, known, count, kind)
     }
 
-    /// The rows from a position on, where perhaps a known element is.
+    /// The rows from a position on. The element there may be known.
     fn rows_from_spot(&self, first: u64, known: Option<(S::Name, f64)>, count: u64, kind: Kind) -> Result<Vec<Row>> {
         let found = self.rows_from(first, count)?;
         let mut rows = Vec::with_capacity(usize::try_from(found).unwrap_or(0));
@@ -292,7 +292,7 @@ impl<S: Store> Board<S> {
         self.elements_from(first, None, count, direction, visit)
     }
 
-    /// The same, where perhaps the element at the position is known.
+    /// The same. The element at the position may be known.
     fn elements_from(
         &self,
         first: u64,
