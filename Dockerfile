@@ -3,8 +3,8 @@
 #   docker build --tag redis-rank .
 #   docker run --rm --publish 127.0.0.1:6379:6379 redis-rank
 #
-# Every step is a make target or a copy, and tests/container.rs runs all of them without Docker: only the names of the
-# images are taken on trust. For Valkey: --build-arg SERVER=valkey/valkey:9, and valkey-server as the command.
+# Every step is a make target or a copy, and tests/container.rs runs all of them without Docker. Only the names of the
+# images are not tested. For Valkey: --build-arg SERVER=valkey/valkey:9, and valkey-server as the command.
 ARG SERVER=redis:8
 
 # Debian 12, so that the module runs with the C library of that release and of all later ones.
@@ -33,5 +33,5 @@ USER node
 HEALTHCHECK --interval=5s --timeout=3s --retries=5 CMD node -e "fetch('http://127.0.0.1:8080/').then((page) => process.exit(page.ok ? 0 : 1), () => process.exit(1))"
 CMD ["make", "page"]
 
-# What docker build makes if nothing else is asked for.
+# The default target of docker build.
 FROM server AS default

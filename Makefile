@@ -53,10 +53,10 @@ play: ## open a page with a live board, a rate limit and a flash sale, on WEB_PO
 	@exec env $(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' PORT=$(PORT) WEB_PORT=$(WEB_PORT) \
 		node examples/arena/play.js
 
-page-setup: ## fetch what the page of make play needs
+page-setup: ## install the packages that the page of make play needs
 	@scripts/setup.sh serve
 
-page: page-setup ## serve the page of make play with the server at REDIS_URL, on WEB_PORT (8080) of WEB_HOST (127.0.0.1)
+page: page-setup ## serve the page of make play for the server at REDIS_URL, on WEB_PORT (8080) of WEB_HOST (127.0.0.1)
 	@exec env $(WITH_NODE) WEB_PORT=$(WEB_PORT) node examples/arena/server.js
 
 test: ## run all checks: formatting, clippy, unit tests, and tests with real servers
@@ -94,7 +94,7 @@ bench: ## compare with core commands and scripts; ARGS=--quick takes four minute
 
 MINUTES ?= 10
 
-soak: ## run a long load with replicas, AOF rewrites and a failover, for MINUTES (10)
+soak: ## run a long load test with replicas, AOF rewrites and a failover, for MINUTES (10)
 	@scripts/setup.sh test
 	cargo build --release
 	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture soak::
@@ -135,7 +135,7 @@ deny: ## check licences, sources and known vulnerabilities of the crates; DENY n
 SERVER ?= redis-7.4
 SERVER_SOURCE ?=
 
-server: ## build the server SERVER (redis-7.4) from its source, for tests: REDIS_SERVER=.servers/redis-7.4/redis-server
+server: ## build the server SERVER (redis-7.4) from source, for tests: REDIS_SERVER=.servers/redis-7.4/redis-server
 	@scripts/server.sh '$(SERVER)' $(SERVER_SOURCE)
 
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
@@ -151,7 +151,7 @@ install: ## install the module and its documents under PREFIX (/usr); DESTDIR is
 	@echo 'documents: $(DOC_DIR)'
 	@echo 'add to redis.conf: loadmodule $(PREFIX)/lib/redis/modules/$(notdir $(MODULE))'
 
-install-strip: install ## the same, without the module's debug symbols
+install-strip: install ## the same as install, without the module's debug symbols
 	strip --strip-unneeded '$(MODULE_DIR)/$(notdir $(MODULE))'
 
 uninstall: ## remove what make install installed

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what docs/guides/operations.md says about memory and about calls that hold the server.
+"""Measures what docs/guides/operations.md says about memory and about calls that block the server.
 
     scripts/sizing.py SERVER MODULE [memory|time]
 

@@ -14,7 +14,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 const WEEK_DAYS: i64 = 7;
 /// Days from a Monday to 1970-01-01, a Thursday.
 const MONDAY_TO_EPOCH: i64 = 3;
-/// The latest time that the module takes anywhere: later ones are no exact doubles.
+/// The latest time that the module accepts: later times are not exact as doubles.
 pub const MAX_MS: i64 = (1 << 53) - 1;
 
 /// A length of time that a calendar knows.
@@ -35,10 +35,10 @@ pub struct Offset {
     minutes: i16,
 }
 
-/// How time is cut into spans.
+/// How time is divided into spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycle {
-    /// By the calendar of a place that is so far ahead of UTC.
+    /// By the calendar, in local time with this offset from UTC.
     Calendar(Unit, Offset),
     /// Spans of one length, the first of which starts at `from_ms`, a whole second.
     Every {

@@ -28,9 +28,9 @@ impl Number {
     }
 }
 
-/// An option that is `yes` or `no`, and `no` unless somebody says otherwise.
+/// An option that is `yes` or `no`; the default is `no`.
 pub struct Switch {
-    /// Without the module's.
+    /// Without the prefix `rank.`.
     pub name: &'static str,
     /// What it is now.
     pub value: AtomicBool,
@@ -43,7 +43,7 @@ pub static RATE_MAX_LOG: Number = Number::new("rate-max-log", 1, 1_000_000_000, 
 /// How many distinct scores one command may hop over for `DENSE` ranks; 0 for no bound.
 pub static MAX_HOPS: Number = Number::new("max-hops", 0, i64::MAX, 100_000);
 
-/// Whether redis-cell's command is there; only at load time.
+/// Whether redis-cell's command is registered. Can only be set at load time.
 pub static CL_THROTTLE: Switch = Switch { name: "cl-throttle", value: AtomicBool::new(false) };
 
 /// Every option that is a number.

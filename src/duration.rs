@@ -11,7 +11,7 @@ const MILLIS_OF_UNIT: [(&[u8], u64); 6] =
 /// The milliseconds of a day.
 pub const MILLIS_OF_DAY: u64 = 86_400_000;
 
-/// A duration in milliseconds. `None` for what is none, or is not in the range.
+/// Parses a duration, in milliseconds. `None` if it is not a duration, or not in the range.
 pub fn parse_duration(text: &[u8], range: RangeInclusive<u64>) -> Option<u64> {
     let (number, millis) =
         MILLIS_OF_UNIT.iter().find_map(|(unit, millis)| Some((text.strip_suffix(*unit)?, *millis)))?;

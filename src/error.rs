@@ -189,7 +189,7 @@ pub enum Error {
     },
     /// A shard cannot be rotated.
     ShardRotated,
-    /// A number that is none, or out of its bounds.
+    /// Not a number, or a number out of range.
     TakesBetween {
         what: &'static str,
         least: u64,
@@ -223,7 +223,7 @@ pub enum Error {
     TooManyRules(usize),
     /// A string limiter would have to keep the numbers of more windows than this.
     TooManyWindows(usize),
-    /// `RATE.ALL` with as many keys, and as many rules.
+    /// `RATE.ALL` with this many keys and this many rules, which differ.
     RuleCount {
         keys: u64,
         rules: usize,
@@ -261,7 +261,7 @@ pub enum Error {
     HasPeriods,
     /// `DUE.ADD` or `DUE.MOVE` without a time.
     NoTime(Shown),
-    /// While a client waited, its user lost the right to.
+    /// While a client waited, its user lost the permission for it.
     NoLongerPermitted,
     /// While a client waited, the key's slot went to another node.
     KeyMoved,
@@ -279,7 +279,7 @@ impl Error {
         }
     }
 
-    /// For a number of shards that is none.
+    /// For an invalid number of shards.
     pub fn shard_count(got: &[u8]) -> Error {
         Error::Takes { what: "n", takes: "a power of two from 2 to 1024", got: Shown::new(got) }
     }

@@ -1,4 +1,4 @@
-//! redis-rank: native leaderboards (`RANK.*`) and rate limits (`RATE.*`) for Redis and Valkey.
+//! redis-rank: leaderboards (`RANK.*`), rate limits (`RATE.*`) and schedules (`DUE.*`) for Redis and Valkey.
 //!
 //! This file is the module's table of commands. docs/design.md describes how a command runs through the code.
 
@@ -86,7 +86,7 @@ const COMMANDS: &[Command] = &[
     command::due::INFO,
 ];
 
-/// Commands of other modules, which only an option brings: two modules cannot have one name.
+/// Commands of other modules, registered only if an option says so: two modules cannot register the same name.
 const CELL_COMMANDS: &[Command] = &[command::THROTTLE];
 
 fn init(context: &Context, args: &[RedisString]) -> Status {

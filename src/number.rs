@@ -1,4 +1,4 @@
-//! Numbers as clients write and read them: the one parser and the one printer.
+//! The only parser and printer of the numbers that clients write and read.
 
 #[cfg(test)]
 mod tests;

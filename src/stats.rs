@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::error::Error;
 
-/// A counter, with the name that `INFO` shows, without the module's.
+/// A counter, with the name that `INFO` shows, without the prefix `rank_`.
 pub struct Counter {
     name: &'static str,
     value: AtomicU64,
@@ -32,7 +32,7 @@ impl Counter {
 pub struct Family {
     calls: Counter,
     errors: Counter,
-    /// What a client asked for and did not get, though the call was right.
+    /// What was refused although the call was valid.
     pub denied: Counter,
 }
 

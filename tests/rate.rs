@@ -278,7 +278,7 @@ on_every_server! {
         for (args, error) in [
             ("0 a 1/1m", "ERR numkeys takes 1 to 100, got 0"),
             ("x a 1/1m", "ERR numkeys takes 1 to 100, got x"),
-            ("9 a 1/1m", "ERR numkeys says 9 keys, got 3"),
+            ("9 a 1/1m", "ERR numkeys is 9 but 3 arguments follow"),
             ("2 a b 1/1m", "ERR RATE.ALL takes a rule for each key, got 2 keys and 1 rules"),
             ("1 a 1/1m 2/2m", "ERR RATE.ALL takes a rule for each key, got 1 keys and 2 rules"),
             ("2 a a 1/1m 2/1m", "ERR rules take different windows, got 60000ms twice"),

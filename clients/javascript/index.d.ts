@@ -27,11 +27,11 @@ export interface Period {
   past?: number;
 }
 
-/** What a board is declared with. Without any of it, it is a plain sorted set. */
+/** The schema of a board. Without any options, it is a plain sorted set. */
 export interface Schema {
   /** As in RANK.CREATE: 'gold DIGITS 3', 'seconds ASC INT'. */
   fields?: readonly string[];
-  /** Of a board without named fields. */
+  /** The order of a board without named fields. */
   order?: 'ASC' | 'DESC';
   /** SHARED, FIRST, LAST or JOINED, and MS or S: 'FIRST S'. */
   ties?: string;
@@ -63,7 +63,7 @@ export interface ReadOptions {
   time?: boolean;
   /** 'day', ['day', -1] or ['day', '2026-11-16']. */
   period?: string | readonly [unit: string, period: number | string];
-  /** Only of a board without a schema. */
+  /** Only for a board without a schema. */
   order?: 'ASC' | 'DESC';
 }
 
@@ -96,7 +96,7 @@ export interface GroupRow extends Row {
   place: number;
 }
 
-/** What a write did to one member. No rank and no scores: it is not on the board now. */
+/** What a write did to one member. If it is not on the board now, it has no rank and no scores. */
 export interface Change {
   rank: number | null;
   previousRank: number | null;
@@ -163,10 +163,10 @@ export interface Call<T> {
   readonly parse: (reply: any) => T;
 }
 
-/** Any other command, to send along. Its reply is returned with strings as text. */
+/** Any other command, to send along with the calls. Strings in its reply are text. */
 export function raw(name: string, key: Name, ...args: (Name | Value)[]): Call<unknown>;
 
-/** The results of several calls, which travel together. */
+/** The results of several calls, sent together. */
 export function execute<T extends readonly Call<any>[]>(
   client: Client,
   ...calls: T
@@ -174,7 +174,7 @@ export function execute<T extends readonly Call<any>[]>(
 
 /** The commands of a board, as a type of functions from arguments to results. */
 export interface BoardMethods {
-  /** RANK.CREATE with the declared schema. Writes of scores and attributes do it by themselves. */
+  /** RANK.CREATE with the declared schema. Writes of scores and attributes call it if needed. */
   create(options?: { adopt?: boolean }): void;
   /** RANK.CREATE … LIKE: the schema of another board, without its periods. */
   createLike(other: Name): void;
@@ -182,9 +182,9 @@ export interface BoardMethods {
   alter(changes: Alteration): void;
   /** RANK.INFO, or null for a key that does not exist. */
   info(): BoardInfo | null;
-  /** RANK.CLEAR: remove all members, keep the schema. How many there were. */
+  /** RANK.CLEAR: remove all members, keep the schema. Returns how many there were. */
   clear(): number;
-  /** RANK.ROTATE: the board becomes `archive`, and an empty one takes its place. How many moved. */
+  /** RANK.ROTATE: the board becomes `archive`, and an empty one takes its place. Returns how many moved. */
   rotate(archive: Name, options?: { data?: Name }): number;
   /** RANK.VERIFY, one step; `cursor` is '0' when it was the last. */
   verify(options?: { repair?: boolean; cursor?: string; count?: number }): Verification;
@@ -193,13 +193,13 @@ export interface BoardMethods {
 
   /** RANK.ADD: 1 if the member is new; with `ch` also if its score changed. */
   add(member: Name, score: Score, options?: WriteOptions): number;
-  /** RANK.ADD for several members, all or none. How many are new. */
+  /** RANK.ADD for several members, all or none. Returns how many are new. */
   addMany(scores: Scores, options?: WriteOptions): number;
   /** RANK.ADD … WITHRANK: the rank now and before. */
   addRanked(member: Name, score: Score, options?: WriteOptions & { period?: string }): Change;
   /** RANK.ADD … WITHRANK for several members. */
   addManyRanked(scores: Scores, options?: WriteOptions & { period?: string }): Change[];
-  /** RANK.MULTISET: as addMany, but one member on a new key makes a board of INT fields. */
+  /** RANK.MULTISET: like addMany, but one member on a new key creates a board with INT fields. */
   multiset(scores: Scores, options?: WriteOptions): number;
   /** RANK.INCR: the new scores, or null if KEEP refused the member. */
   incr(member: Name, delta: Score, options?: { at?: Moment }): Value[] | null;
@@ -207,20 +207,20 @@ export interface BoardMethods {
   incrRanked(member: Name, delta: Score, options?: { at?: Moment; period?: string }): Change | null;
   /** RANK.REM: how many were removed, from the board and from the periods that are kept. */
   remove(...members: Name[]): number;
-  /** RANK.TRIM: keep the best n. How many left. */
+  /** RANK.TRIM: keep the best n. Returns how many were removed. */
   trim(n: number): number;
-  /** RANK.TRIM … RETURN: keep the best n. Who left, best first. */
+  /** RANK.TRIM … RETURN: keep the best n. Returns the removed members, best first. */
   trimReturning(n: number): string[];
   /** RANK.POP: remove the best n, or the worst, and return them. */
   pop(n?: number, options?: ReadOptions & { worst?: boolean }): Row[];
-  /** RANK.LOAD: lines as `scanLines` returns them, all or none. How many members are new. */
+  /** RANK.LOAD: lines as `scanLines` returns them, all or none. Returns how many members are new. */
   load(lines: readonly string[], options?: { nx?: boolean }): number;
 
   /** RANK.GET: the member's row, or null. */
   get(member: Name, options?: ReadOptions): Row | null;
   /** RANK.SCORE: one for each field, or null. */
   score(member: Name): Value[] | null;
-  /** RANK.QUERY: the rank of a member, and all who share it. */
+  /** RANK.QUERY: the rank of a member, and all members that share it. */
   query(member: Name, options?: ReadOptions & { limit?: readonly [number, number] }): Tied | null;
   /** RANK.STATS: the groups of equal members, best first. */
   stats(options?: ReadOptions & { limit?: readonly [number, number] }): Tied[];
@@ -234,13 +234,13 @@ export interface BoardMethods {
   around(member: Name, distance: number, options?: ReadOptions & { fill?: boolean }): Row[];
   /** RANK.BYSCORE: rows whose first field is within low … high; '(5', 'inf' and '-inf' as in ZRANGE. */
   byScore(low: Value | string, high: Value | string, options?: ReadOptions & { limit?: readonly [number, number] }): Row[];
-  /** RANK.AMONG: the ranking inside a group, say friends. Those who are not on the board are left out. */
+  /** RANK.AMONG: the ranking within a group, such as friends. Members that are not on the board are left out. */
   among(members: readonly Name[], options?: ReadOptions): GroupRow[];
-  /** RANK.AFTER: the n rows that follow a place. */
+  /** RANK.AFTER: the n rows after a given row or score. */
   after(n: number, score: Score, options?: ReadOptions & Place): Row[];
-  /** RANK.BEFORE: the n rows just before a place, best first. */
+  /** RANK.BEFORE: the n rows just before a given row or score, best first. */
   before(n: number, score: Score, options?: ReadOptions & Place): Row[];
-  /** RANK.SCAN, one step; `scanAll` does all of them. */
+  /** One step of RANK.SCAN; `scanAll` runs all of them. */
   scan(cursor?: string, options?: ScanOptions): { cursor: string; entries: Entry[] };
   /** RANK.SCAN, one step: lines that `load` takes. */
   scanLines(cursor?: string, options?: ScanOptions): { cursor: string; lines: string[] };
@@ -248,12 +248,12 @@ export interface BoardMethods {
   count(low?: Value | string, high?: Value | string): number;
   /** RANK.FORSCORE: the rank that a newcomer with this score would get. */
   forScore(score: Score, options?: Place & { kind?: Kind }): number;
-  /** RANK.PERCENTILE: how many percent of the members are worse. */
+  /** RANK.PERCENTILE: the percentage of members that are worse. */
   percentile(member: Name): number | null;
   /** RANK.SCOREAT: the score at a percentile. */
   scoreAt(percentile: number): number | null;
 
-  /** RANK.SETDATA: set some attributes, as strings. How many are new. */
+  /** RANK.SETDATA: set some attributes, as strings. Returns how many are new. */
   setData(member: Name, data: Record<string, string>, options?: { nx?: boolean }): number;
   /** RANK.PUTDATA: replace all attributes; numbers, booleans and nested values keep their types. */
   putData(member: Name, data: Data): void;
@@ -261,13 +261,13 @@ export interface BoardMethods {
   getData(member: Name): Record<string, string> | null;
   /** RANK.GETDATA with names: the text of each, or null. */
   getAttributes(member: Name, ...attributes: string[]): (string | null)[] | null;
-  /** RANK.DELDATA: remove some attributes, or all. How many were removed. */
+  /** RANK.DELDATA: remove some attributes, or all. Returns how many were removed. */
   delData(member: Name, ...attributes: string[]): number;
 }
 
 export type Algorithm = 'SLIDING' | 'FIXED' | 'COUNTER' | 'GCRA' | 'CALENDAR';
 
-/** How a limiter counts; `prefix` goes before every key. */
+/** How a limiter counts; `prefix` is added to every key. */
 export interface LimiterOptions {
   algorithm?: Algorithm;
   burst?: number;
@@ -275,7 +275,7 @@ export interface LimiterOptions {
   prefix?: string;
 }
 
-/** The options of one call. `force` counts a call that is denied; `penalty` closes the limiter if it is. */
+/** The options of one call. `force` counts it even if it is denied; `penalty` then closes the limiter. */
 export interface SpendOptions {
   cost?: number;
   force?: boolean;
@@ -297,17 +297,17 @@ export interface Verdict {
 }
 
 export interface LimiterMethods {
-  /** RATE.CHECK: may this call pass? If so, it is counted. */
+  /** RATE.CHECK: whether this call may pass. If so, it is counted. */
   check(key: Name, options?: SpendOptions): Verdict;
   /** RATE.PEEK: the same verdict, without counting; runs on replicas. */
   peek(key: Name, options?: { cost?: number; now?: Moment }): Verdict;
-  /** RATE.REFUND: give units back. The verdict is the standing afterwards. */
+  /** RATE.REFUND: give units back. Returns the state afterwards. */
   refund(key: Name, options?: { cost?: number; now?: Moment }): Verdict;
-  /** RATE.ALL: several keys, each with a rule of its own; all of them count, or none. */
+  /** RATE.ALL: several keys, each with its own rule. The call counts for all of them or for none. */
   checkAll(rules: Record<string, string> | readonly (readonly [Name, string])[], options?: SpendOptions): Verdict;
-  /** RATE.RESET: forget what was counted. True if there was anything. */
+  /** RATE.RESET: delete the limiter. True if there was one. */
   reset(key: Name): boolean;
-  /** CL.THROTTLE, redis-cell's command, where rank.cl-throttle is on. */
+  /** CL.THROTTLE, redis-cell's command, if rank.cl-throttle is on. */
   throttle(key: Name, maxBurst: number, count: number, period: number, quantity?: number): number[];
 }
 
@@ -324,9 +324,9 @@ export interface Grant {
 export interface LeaseMethods {
   /** RATE.ACQUIRE: a lease, if fewer than `limit` are held. */
   acquire(options?: { now?: Moment }): Grant;
-  /** RATE.RENEW: hold it longer, from now. False if it is no longer held. */
+  /** RATE.RENEW: extend a lease, counted from now. False if it is no longer held. */
   renewToken(token: number, options?: { lease?: Duration; now?: Moment }): boolean;
-  /** RATE.RELEASE: how many of them were still held. */
+  /** RATE.RELEASE: give leases back. Returns how many were still held. */
   release(...tokens: number[]): number;
   /** RATE.HELD: how many leases are held, and when the next one ends. */
   held(options?: { now?: Moment }): { held: number; nextEndMs: number | null };
@@ -343,20 +343,20 @@ export interface Claim {
 }
 
 export interface ScheduleMethods {
-  /** DUE.ADD: how many are new. One that waits is moved, one that is claimed stays. */
+  /** DUE.ADD: schedule items. Returns how many are new. A waiting item is moved, a claimed one stays. */
   add(items: Name | readonly Name[], when: When & { nx?: boolean; xx?: boolean }): number;
   /**
-   * DUE.CLAIM: what is due, earliest first, yours until the lease ends. `block` needs a connection of its own, and is
-   * asked for in steps that the client's timeouts allow.
+   * DUE.CLAIM: items that are due, earliest first, yours until the lease ends. `block` needs a connection of its own. It
+   * is split into several calls if it is longer than the client's timeouts.
    */
   claim(options?: { count?: number; lease?: Duration; block?: Duration; now?: Moment }): Claim[];
-  /** DUE.POP: what is due, removed at once. */
+  /** DUE.POP: items that are due, removed at once. */
   pop(options?: { count?: number; block?: Duration; now?: Moment }): { item: string; dueMs: number }[];
-  /** DUE.ACK: done. How many were still held. */
+  /** DUE.ACK: remove items that are done. Returns how many were still held. */
   ack(...claims: Pick<Claim, 'item' | 'token'>[]): number;
-  /** DUE.MOVE: try again later, or hold it longer. Null if it is no longer held. */
+  /** DUE.MOVE: retry an item later, or hold it longer. Null if it is no longer held. */
   move(claim: Claim, when: When): Claim | null;
-  /** ZREM: how many there were. */
+  /** ZREM: cancel items. Returns how many there were. */
   cancel(...items: Name[]): number;
   /** DUE.INFO. */
   info(options?: { now?: Moment }): { items: number; due: number; claimed: number; invalid: number; nextMs: number | null };
@@ -371,7 +371,7 @@ export type Sending<M> = { [K in keyof M]: M[K] extends (...args: infer A) => in
 export class Leaderboard {
   constructor(client: Client, key: Name, schema?: Schema);
   readonly calls: Calls<BoardMethods> & { readonly key: Name };
-  /** RANK.SCAN to its end. Who stays on the board meanwhile is returned; some may come twice. */
+  /** A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice. */
   scanAll(options?: ScanOptions): AsyncGenerator<Entry>;
 }
 export interface Leaderboard extends Sending<BoardMethods> {}
@@ -380,8 +380,8 @@ export interface Leaderboard extends Sending<BoardMethods> {}
 export type ShardReadOptions = { kind?: 'COMPETITION' | 'ORDINAL'; data?: boolean };
 
 /**
- * A board that is cut into 2, 4, 8 … 1024 shards, spread over a cluster by their keys. Answers are exact. What cannot
- * be reached is tried again for `timeout` seconds (10); then IncompleteAnswer is thrown.
+ * A board that is cut into 2, 4, 8 … 1024 shards, spread over a cluster by their keys. Answers are exact. Shards
+ * that cannot be reached are retried for `timeout` seconds (10); then IncompleteAnswer is thrown.
  */
 export class ShardedLeaderboard {
   constructor(client: Client, name: string, shards: number, schema?: Omit<Schema, 'periods' | 'offset'> & { timeout?: number });
@@ -396,12 +396,12 @@ export class ShardedLeaderboard {
   add(member: Name, score: Score, options?: WriteOptions): Promise<number>;
   /** All or none of a shard's members are written. */
   addMany(scores: Scores, options?: WriteOptions): Promise<number>;
-  /** If the connection is lost, it is not known whether it counted: that is an error. */
+  /** If the connection is lost, it fails, because nobody knows whether the increment was made. */
   incr(member: Name, delta: Score): Promise<Value[] | null>;
   remove(...members: Name[]): Promise<number>;
   count(low?: Value | string, high?: Value | string): Promise<number>;
   get(member: Name, options?: ShardReadOptions): Promise<Row | null>;
-  /** The ranking inside a group, as `among`. */
+  /** The ranking within a group, like `among`. */
   friends(members: readonly Name[], options?: ShardReadOptions): Promise<GroupRow[]>;
   top(n: number, options?: ShardReadOptions): Promise<Row[]>;
   /** n rows from a position, from 1. */
@@ -415,28 +415,28 @@ export class ShardedLeaderboard {
 export class RateLimiter {
   constructor(client: Client, rules: string | readonly string[], options?: LimiterOptions);
   readonly calls: Calls<LimiterMethods>;
-  /** As check, but a call that may not pass throws RateLimited. */
+  /** Like check, but throws RateLimited if the call is denied. */
   enforce(key: Name, options?: SpendOptions): Promise<Verdict>;
 }
 export interface RateLimiter extends Sending<LimiterMethods> {}
 
-/** One of `limit` places, held for `lease` unless it is renewed. With limit 1 it is a lock. */
+/** One of `limit` leases, which ends after `lease` unless it is renewed. With limit 1 it is a lock. */
 export class Lease {
-  /** `wait`: for how many seconds `hold` and `run` wait for a place. */
+  /** `wait`: how many seconds `hold` and `run` wait for a lease. */
   constructor(client: Client, key: Name, options?: { limit?: number; lease?: Duration; wait?: number });
   readonly calls: Calls<LeaseMethods>;
   /** Grows with every grant: pass it on as a fencing token. */
   token: number;
-  /** Waits for a place, whose token is in `token`; throws LeaseDenied without one. One holder at a time. */
+  /** Waits for a lease, and sets `token`. Throws LeaseDenied if there is none in time. One holder at a time. */
   hold(): Promise<this>;
-  /** Hold it for another `lease`, from now. False if it was lost. */
+  /** Renews the lease, for `lease` from now. False if it was lost. */
   renew(): Promise<boolean>;
-  /** Holds a place while `work` runs, and gives it its token. Any number may run at once. Throws LeaseLost if it ended before. */
+  /** Holds a lease while `work` runs. Several can run at once. Throws LeaseLost if the lease ends before the work does. */
   run<T>(work: (lease: this) => Promise<T> | T): Promise<T>;
 }
 export interface Lease extends Sending<LeaseMethods> {}
 
-/** Items that are released at a time. */
+/** Items that become due at a time. */
 export class Schedule {
   constructor(client: Client, key: Name);
   readonly calls: Calls<ScheduleMethods>;

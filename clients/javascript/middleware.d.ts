@@ -2,19 +2,19 @@
 
 import type { Client, LimiterOptions } from './index.js';
 
-/** A limit, whom it counts, and the name that clients see. */
+/** A limit, the key that it counts, and the name that clients see. */
 export interface Rule<Request = any> {
   name: string;
   /** '100/1m' */
   rule: string;
-  /** Whoever has no key is not counted. Default: the address of the client. */
+  /** Requests without a key are not counted. Default: the address of the client. */
   key?: (request: Request) => string | null | undefined;
 }
 
 export interface MiddlewareOptions<Request = any> {
   /**
    * Units of a request: a function, or patterns of paths ('/export/*') and their costs. 0 is free; default 1.
-   * Capitals and a slash at the end make no difference.
+   * Case and a trailing slash make no difference.
    */
   cost?: ((request: Request) => number) | Record<string, number>;
   /** What happens if the server does not answer in time. Default 'open': requests pass. */
@@ -23,7 +23,7 @@ export interface MiddlewareOptions<Request = any> {
   timeout?: number;
   /** Which responses give the units back. Default: those of 500 and above. */
   refund?: (status: number) => boolean;
-  /** Before every key. In a cluster all keys must be in one slot: default '{rate}:'. */
+  /** Added to every key. In a cluster all keys must be in one slot: default '{rate}:'. */
   prefix?: string;
   limits?: Omit<LimiterOptions, 'prefix'>;
   /** Gets the errors of the limiter. Default: console.warn. */

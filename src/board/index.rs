@@ -1,9 +1,9 @@
 //! The index of a spilled board: an entry at -inf for each member, found by the member's name.
 //!
 //! An entry is a tag, the length of the name, the name, and the bytes that are spilled in front of the member. Entries
-//! sort by name behind the marker and before the members, by score and by bytes. So one is found by its bytes, with a
-//! search that is made for sorted sets of equal scores. A foreign element with a low first byte can lead that search
-//! astray: what it finds is proven here, never assumed.
+//! sort by name, after the marker and before the members, both by score and by bytes. So an entry is found by its bytes,
+//! with a search that is meant for sorted sets of equal scores. A foreign element with a low first byte can mislead that
+//! search, so what it finds is proven here, never assumed.
 
 use super::layout::MEMBER_TAG;
 use super::store::{Direction, Store};

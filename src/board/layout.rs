@@ -274,7 +274,7 @@ impl Layout {
         }
     }
 
-    /// Whether members with the same values have the same score, and no others have it.
+    /// Whether members have the same score if, and only if, they have the same values.
     pub fn has_lone_scores(&self) -> bool {
         !self.spills() && !self.has_time()
     }

@@ -36,7 +36,7 @@ impl Row {
 pub struct Group {
     /// Their rank.
     pub rank: u64,
-    /// Their names, one behind the other: names are copied faster than strings of the server are held.
+    /// Their names in one buffer. Copying them is faster than holding a server string for each.
     names: Vec<u8>,
     /// Where each name ends in `names`.
     ends: Vec<usize>,
@@ -74,7 +74,7 @@ struct Counter {
     kind: Kind,
     /// How many members were passed.
     position: u64,
-    /// The rank of the next member, if it begins the list; else of the last one.
+    /// The rank of the last member; before the list begins, that of its first member.
     rank: u64,
     /// Whether any member was counted.
     began: bool,
@@ -112,7 +112,7 @@ impl<S: Store> Board<S> {
         self.rows_from_spot(first, None, count, kind)
     }
 
-    /// The rows from a position on that is at a member, or not far before it.
+    /// The rows from a position on that is at a known member, or not far before it.
     pub fn rows_near(
         &self,
         (member, position): (&Found<S::Name>, u64),
@@ -126,7 +126,7 @@ impl<S: Store> Board<S> {
         self.rows_from_spot(first, known, count, kind)
     }
 
-    /// The rows from a position on, where perhaps a known element is.
+    /// The rows from a position on. The element there may be known.
     fn rows_from_spot(&self, first: u64, known: Option<(S::Name, f64)>, count: u64, kind: Kind) -> Result<Vec<Row>> {
         let found = self.rows_from(first, count)?;
         let mut rows = Vec::with_capacity(usize::try_from(found).unwrap_or(0));
@@ -283,7 +283,7 @@ impl<S: Store> Board<S> {
         self.elements_from(first, None, count, direction, visit)
     }
 
-    /// The same, where perhaps the element at the position is known.
+    /// The same. The element at the position may be known.
     fn elements_from(
         &self,
         first: u64,

@@ -1,4 +1,4 @@
-//! What a board is, apart from the server: schema, order, ranks and writes over a `Store`.
+//! Boards, independent of the server: schema, order, ranks and writes on a `Store`.
 
 mod attributes;
 mod create;

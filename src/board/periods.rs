@@ -51,7 +51,7 @@ impl PeriodUnit {
     /// All units, for error messages.
     pub const TAKES: &'static str = "HOUR, DAY, WEEK, MONTH, YEAR or EVERY";
 
-    /// The unit of this name, in any case.
+    /// The unit of this name, which is case-insensitive.
     pub fn parse(word: &[u8]) -> Option<PeriodUnit> {
         if word.eq_ignore_ascii_case(b"EVERY") {
             return Some(PeriodUnit::Every);

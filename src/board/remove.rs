@@ -12,7 +12,7 @@ impl<S: Store> Board<S> {
         Ok(self.commit_removal(elements))
     }
 
-    /// The elements of members that are to leave, all that can be wrong with them found out.
+    /// The elements of members to remove. Everything that can be wrong with them has been checked.
     pub fn prepare_removal(&self, members: &[S::Name]) -> Result<Vec<S::Name>> {
         // If the element is the member's name, nothing can go wrong, and elements that do not decode are removed too.
         if self.schema.layout.spills() {

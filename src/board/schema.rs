@@ -90,9 +90,9 @@ pub struct Rules {
     pub update: Update,
     /// Where attributes are.
     pub data: Option<Data>,
-    /// Boards that each write feeds too.
+    /// Periods, whose boards each write also goes to.
     pub periods: Periods,
-    /// The part of a larger board that this is.
+    /// The shard of a larger board that this is.
     pub shard: Option<Shard>,
 }
 

@@ -167,7 +167,7 @@ pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<Data> {
     Ok(Data { hash: hash.to_vec(), owner: owned.then(|| board.to_vec()) })
 }
 
-/// Words still to be read; keywords are in any case.
+/// Words that are still to be read. Keywords are case-insensitive.
 pub(super) struct Words<'w, 'b> {
     rest: &'w [&'b [u8]],
     /// The board's name, where a client wrote the words; `None` for those of a marker, where names are encoded.

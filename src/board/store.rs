@@ -86,8 +86,8 @@ pub trait Store {
     fn lowest(&self) -> Option<(Self::Name, bool)>;
     /// The elements with exactly this score, from the highest (`Down`) or lowest (`Up`) on, until `visit` says false.
     fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Self::Name) -> bool);
-    /// Upwards from the first element that is not below these bytes, until `visit` says false. Byte order is that of the
-    /// elements as far as they have one score; beyond that the start is a guess.
+    /// Upwards from the first element that is not below these bytes, until `visit` says false. The start is only right if
+    /// the elements it has to pass have equal scores.
     fn walk_bytes(&self, from: &[u8], visit: &mut dyn FnMut(Self::Name, f64) -> bool);
     /// The element this many steps from one whose score is known, if it is near enough to step there.
     fn step(&self, from: (&Self::Name, f64), steps: u64, direction: Direction) -> Option<(Self::Name, f64)>;

@@ -88,7 +88,7 @@ pub(super) struct State<N> {
 enum Now<N> {
     Nothing,
     Put(Found<N>),
-    /// It had to leave for a better one.
+    /// A better one pushed it out.
     Left,
 }
 
@@ -141,8 +141,8 @@ impl<S: Store> Board<S> {
         Ok(Start::Board(marker))
     }
 
-    /// Sets or increments the scores of members, in order: the one entry for every such write. Where it fails, nothing
-    /// was changed.
+    /// Sets or increments the scores of members, in order. Every such write goes through here. If it fails, nothing has
+    /// changed.
     #[inline(always)]
     pub fn write(&mut self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Written> {
         let mut plan = Plan::default();
@@ -151,8 +151,8 @@ impl<S: Store> Board<S> {
         self.commit(write, pairs, &mut plan)
     }
 
-    /// Looks up what a write needs, and finds out all that can be wrong with it. Nothing is changed: several boards can be
-    /// prepared before the first of them is written to.
+    /// Looks up what a write needs, and finds everything that can be wrong with it. Nothing is changed, so several boards
+    /// can be prepared before the first of them is written to.
     pub fn prepare(&self, write: &Write, pairs: &[(Tuple, S::Name)]) -> Result<Plan<S::Name>> {
         let mut plan = Plan::default();
         self.plan(write, pairs, &mut plan)?;
@@ -162,7 +162,7 @@ impl<S: Store> Board<S> {
         Ok(plan)
     }
 
-    /// The same, but for what is wrong with the first pair alone.
+    /// The same, except for errors that writing the first pair would find by itself.
     #[inline(always)]
     fn plan(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
         self.check_names(pairs)?;
@@ -172,7 +172,7 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// Where the score says it all, nothing else has to be known about a lone member.
+    /// If the score holds all values and nothing else matters, a single member does not have to be looked up.
     #[inline(always)]
     fn plan_score(&self, write: &Write, (values, member): &(Tuple, S::Name), plan: &mut Plan<S::Name>) -> Result<()> {
         if write.scores == Scores::Add {
@@ -208,7 +208,7 @@ impl<S: Store> Board<S> {
         Ok(written)
     }
 
-    /// Where the score says it all, one low-level write does what is asked, as `ZADD` does it.
+    /// If the score holds all values and nothing else matters, one low-level write is enough, as in `ZADD`.
     #[inline(always)]
     fn commit_score(&mut self, write: &Write, member: &S::Name, score: f64, written: &mut Written) {
         match self.store.put(member, score, self.only(write)) {
@@ -270,7 +270,7 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// Whether these members may be on this board: names that are no marker, and that belong to its shard.
+    /// Checks that these members can be on this board: their names are not markers, and belong to its shard.
     #[inline(always)]
     pub(super) fn check_names(&self, pairs: &[(Tuple, S::Name)]) -> Result<()> {
         if !self.schema.layout.spills() {
@@ -298,7 +298,7 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    /// A member may have had to leave for a better one.
+    /// A better member may have pushed this one out.
     #[inline]
     fn look_again(&self, state: &mut State<S::Name>, written: &Written) {
         if written.evicted > 0 && state.now().is_some_and(|now| self.store.score(&now.element).is_none()) {
@@ -316,7 +316,7 @@ impl<S: Store> Board<S> {
         Ok(Standing { before: state.rank, after: self.rank_of(state)?.zip(values) })
     }
 
-    /// Whether anything can go wrong once the first pair is written.
+    /// Checks everything that can go wrong after the first pair is written.
     fn check_write(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &Plan<S::Name>) -> Result<()> {
         if !self.schema.layout.spills() {
             return Ok(());
@@ -337,8 +337,8 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// A pair must not lead to values that its fields do not take. Where it puts its member, there must be no element that
-    /// the index does not know.
+    /// Checks that the new values are in the range of their fields, and that there is no element in the member's new place
+    /// that is missing from the index.
     pub(super) fn check_pair(
         &self,
         write: &Write,
@@ -390,7 +390,7 @@ impl<S: Store> Board<S> {
         (self.schema.layout.encode(values, time.unwrap_or(0)), time)
     }
 
-    /// Puts a member where it belongs, if a full board takes it.
+    /// Puts a member in its place, unless the board is full and the member is not good enough.
     #[inline]
     fn place(
         &mut self,
@@ -471,7 +471,7 @@ impl<S: Store> Board<S> {
     }
 }
 
-/// An element for this member is there, and the index does not know it.
+/// The error for an element of this member that is missing from the index.
 #[cold]
 fn unindexed<N: AsRef<[u8]>>(member: &N) -> Error {
     Error::Damaged(Damage::Index(Shown::new(member.as_ref())))

@@ -259,8 +259,8 @@ fn write_pairs<'c>(
     Ok(())
 }
 
-/// Only of a member that is on the board, or on a period of it, now. A hash that the board owns is for the board's own
-/// members.
+/// Writes attributes only if the member is now on the board or on one of its periods. A hash that the board owns is only
+/// for members of the board itself.
 fn write_record<'c>(board: &ServerBoard<'c>, periods: &[Fed<'c>], mut hash: Hash<'c>, member: &Text<'c>, json: &[u8]) {
     let shares = !owns_hash(board.schema(), board.store.name());
     if board.has(member) || shares && periods.iter().any(|period| period.board.has(member)) {
@@ -268,7 +268,7 @@ fn write_record<'c>(board: &ServerBoard<'c>, periods: &[Fed<'c>], mut hash: Hash
     }
 }
 
-/// Where the members stand on the board that ranks were asked of; nowhere if it is a period that was not written to.
+/// The ranks on the board that the client asked about; none if it is a period that was not written to.
 pub fn standings_of<'w>(ranks_of: RanksOf, written: &'w Written, periods: &'w [Fed]) -> &'w [Standing] {
     let Some(unit) = ranks_of else { return &written.standings };
     periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.written.standings)

@@ -49,7 +49,7 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// A board and one of its members, for a read that takes no option but a period; `None` for a stranger.
+/// A board and one of its members, for a read whose only option is a period; `None` if the member is not on the board.
 fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, Found<Text<'c>>)>> {
     let mut args = call.args();
     let key = key(&mut args)?;

@@ -134,7 +134,7 @@ impl<'a> ReadOptions<'a> {
         })
     }
 
-    /// Turns an open board to what the options want to read of it, and opens the hash of its attributes if they want that.
+    /// Applies the options to an open board: its direction, its period, and the hash of its attributes.
     #[inline]
     pub fn look_at<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
         if self.kind == Some(Kind::Dense) {
@@ -173,7 +173,7 @@ impl<'a> ReadOptions<'a> {
     }
 }
 
-/// Takes the scores of a point off the arguments: so many as a board has fields, and all leading numbers of a board that
+/// Takes the scores of a point from the arguments: one for each field of the board, or all leading numbers if the board
 /// does not exist.
 pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args<'a>> {
     let numbers = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
@@ -184,7 +184,7 @@ pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args
     Ok(args.take_first(fields))
 }
 
-/// A board to be read, or the board of the period that is all that the arguments may name.
+/// Opens a board to read it, or the board of a period, for commands that take no other option.
 pub fn open_board_or_period<'c>(call: &'c Call<'c>, key: Text<'c>, mut args: Args<'c>) -> Result<ServerBoard<'c>> {
     let choice = if args.next_if("PERIOD") { Some(Choice::parse(&mut args)?) } else { None };
     nothing_more(&args)?;

@@ -8,7 +8,7 @@ use crate::board::{parse_object, Attributes, Row, Schema, Value};
 use crate::number::FloatText;
 use crate::server::{Hash, Reply, Text};
 
-/// What a row needs beside itself: the names of the fields, and what else is wanted of a member.
+/// What is needed to show a row: the names of the fields, and what else to include.
 pub struct Shown<'r, 'c> {
     pub schema: &'r Schema,
     pub data: Data<'r, 'c>,
@@ -193,7 +193,7 @@ impl<'c> Shown<'_, 'c> {
 /// What the hash holds for a member.
 pub enum Record<'c> {
     Attributes(Attributes),
-    /// What is no JSON object.
+    /// A value that is not a JSON object.
     Text(Text<'c>),
     Nothing,
 }
@@ -264,7 +264,7 @@ pub fn json_name(name: &[u8], json: &mut Vec<u8>) {
     }
 }
 
-/// Whether a JSON string holds these bytes as they are, eight of them looked at at once.
+/// Whether a JSON string can hold these bytes without escapes. Checks eight bytes at a time.
 fn needs_no_escape(name: &[u8]) -> bool {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH_BITS: u64 = ONES << 7;
@@ -312,7 +312,7 @@ impl JsonList<'_> {
 mod tests {
     use super::*;
 
-    /// Each byte at each place of names of each length around the eight that are looked at at once.
+    /// Each byte in each position of names whose length is around eight, because eight bytes are checked at a time.
     #[test]
     fn names_are_escaped_where_json_wants_it() {
         for length in 1..=17 {

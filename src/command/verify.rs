@@ -10,8 +10,8 @@ use crate::error::{Error, Result, Shown};
 use crate::server::{Access, Call, Stopwatch, ZSet};
 
 const DEFAULT_COUNT: u64 = 1000;
-/// A step that takes longer ends early: the cursor says where it was. Less than what is promised, because the last
-/// stride takes its time too.
+/// A step that takes longer ends early, and its cursor says where to continue. This is less than the documented 5 ms,
+/// because the elements after the last look at the clock take time too.
 const MOST_TIME: Duration = Duration::from_millis(3);
 command! { VERIFY = verify;
     Doc::write("rank.verify", "key [REPAIR] [CURSOR cursor] [COUNT count]",

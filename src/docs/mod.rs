@@ -64,7 +64,7 @@ pub enum KeyAt {
     Index(i32),
     /// After this word, which is at this index or later.
     Keyword(&'static str, i32),
-    /// So many as the number at this index says, behind it.
+    /// After the number at this index, which says how many keys there are.
     Numbered(i32),
 }
 
@@ -74,7 +74,7 @@ impl KeySpec {
         KeySpec { at: KeyAt::Index(index), usage }
     }
 
-    /// As many keys as the number at an index says, behind it.
+    /// The keys after a number, which is at this index and says how many there are.
     pub const fn numbered(index: i32, usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Numbered(index), usage }
     }
@@ -102,7 +102,7 @@ impl Doc {
         Doc { name, syntax, summary, complexity, since: "0.1.0", effect, is_fast, may_block, tells_keys, keys }
     }
 
-    /// A command that looks at no key: what it answers follows from its arguments.
+    /// A command that uses no keys: its reply depends on its arguments alone.
     pub const fn pure(
         name: &'static str,
         syntax: &'static str,
@@ -147,7 +147,7 @@ impl Doc {
         Doc { is_fast: true, ..self }
     }
 
-    /// May let its client wait.
+    /// May block its client.
     pub const fn blocking(self) -> Doc {
         Doc { may_block: true, ..self }
     }

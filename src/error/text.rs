@@ -289,7 +289,8 @@ impl fmt::Display for Error {
             RuleCount { keys, rules } => {
                 write!(f, "ERR RATE.ALL takes a rule for each key, got {keys} keys and {rules} rules")
             }
-            KeyCount { named, got } => write!(f, "ERR numkeys says {named} keys, got {got}"),
+            KeyCount { named, got: 1 } => write!(f, "ERR numkeys is {named} but 1 argument follows"),
+            KeyCount { named, got } => write!(f, "ERR numkeys is {named} but {got} arguments follow"),
             HoldsOther(what) => write!(f, "WRONGTYPE the key holds {what}: RATE.RESET it or use another key"),
             NotALog => f.write_str("ERR the key holds a sorted set that is not a limiter"),
             NotAStringLimiter => f.write_str("ERR the key holds a string that is not a limiter"),

@@ -106,7 +106,7 @@ const NUMBERS: &[&str] = &[
     "(",
 ];
 
-/// Every command takes or refuses any arguments; a refusal names what is wrong, and is no accident.
+/// Every command accepts or refuses any arguments. A refusal is an error that says what is wrong, never a panic.
 pub fn arguments(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let command = &COMMANDS[input.below(COMMANDS.len())];

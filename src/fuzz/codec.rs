@@ -6,8 +6,8 @@ use super::input::Input;
 use crate::board::tests::{Naive, Place, Schema, Ties};
 use crate::board::{Direction, Order};
 
-/// The order of places is that of the tuples, nothing of a tuple is lost, and whatever else stands in a sorted set is
-/// either no member's or one tuple's only.
+/// Places sort like the tuples they encode, and decode to the same tuples. Any other element of a sorted set does not
+/// decode, or decodes to exactly one tuple.
 pub fn codec(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let schema = Schema::new(input.rules());

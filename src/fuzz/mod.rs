@@ -1,6 +1,6 @@
-//! What cargo-fuzz feeds with bytes, and `cargo test` with some: each function panics where something is wrong.
+//! The functions that cargo-fuzz calls with bytes. Each of them panics if something is wrong.
 //!
-//! They stand here, and not in fuzz/, so that they see what is private and cannot rot: the unit tests run them too.
+//! They are here and not in fuzz/ so that they can use private items, and so that the unit tests run them too.
 
 mod arguments;
 mod codec;

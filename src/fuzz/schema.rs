@@ -4,7 +4,7 @@ use super::check_error;
 use crate::board::tests::{marker_bytes, Model, Rules, Schema, MARKER_START};
 use crate::board::Board;
 
-/// Any text is refused with a readable error, or means something that reads back as itself.
+/// Any text is refused with a readable error, or gives a schema whose text parses to the same schema.
 pub fn schema(bytes: &[u8]) {
     let words: Vec<&[u8]> = bytes.split(|byte| *byte == b' ').collect();
     match Rules::parse_create(b"b", &words) {

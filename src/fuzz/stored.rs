@@ -1,4 +1,4 @@
-//! Boards and limiters in which somebody has been writing.
+//! Boards and limiters that somebody has tampered with.
 
 use super::check_error;
 use super::input::Input;
@@ -10,7 +10,7 @@ use crate::rate::{Action, Clock, Request};
 
 const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
 
-/// Whatever lies under a board's or a limiter's key: an answer or an error, and a repair that repairs.
+/// Whatever is stored under the key of a board or a limiter: commands answer or return an error, and a repair works.
 pub fn stored(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     match input.below(3) {
@@ -53,7 +53,7 @@ fn board(input: &mut Input) {
     repair(model);
 }
 
-/// Opens the board, does one thing, and gives back what it left.
+/// Opens the board, runs one operation, and returns the resulting data.
 fn step(model: Model, schema: &Schema, names: &[Vec<u8>], input: &mut Input) -> Model {
     let before = model.clone();
     let mut board = match Board::open(model) {

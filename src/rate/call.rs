@@ -1,4 +1,4 @@
-//! One call on its keys: judged first, all of them, then written, then answered.
+//! One call on its keys: all keys are evaluated first, then written, then the reply is made.
 
 use smallvec::{smallvec, SmallVec};
 
@@ -11,7 +11,7 @@ use super::strings::{StringLimiter, StringWrite};
 use super::verdict::{verdict, Standing, Standings, Verdict};
 use crate::error::{Error, Result};
 
-/// The key of a limiter, or one that may become a limiter's.
+/// The key of a limiter, which may not exist yet.
 pub trait Key {
     /// Its log.
     type Log<'k>: Log
@@ -27,10 +27,10 @@ pub trait Key {
     /// When the key expires, in Unix milliseconds.
     fn expiry(&self) -> Option<i64>;
 
-    /// Does what a string limiter wants.
+    /// Makes the write of a string limiter.
     fn write_string(&mut self, write: &StringWrite);
 
-    /// Does what a log wants.
+    /// Makes the write of a log.
     fn write_log(&mut self, write: &LogWrite);
 }
 
@@ -38,7 +38,7 @@ pub trait Key {
 pub struct Part<'r, K> {
     key: K,
     rules: &'r [Rule],
-    /// The places of the rules in the call; of a single key they say nothing new.
+    /// The positions of the rules in the call. With a single key they are not needed.
     numbers: &'r [usize],
 }
 
@@ -48,27 +48,27 @@ impl<'r, K> Part<'r, K> {
         Part { key, rules: &request.rules, numbers: &[] }
     }
 
-    /// These rules are for this key, which have these places in the call.
+    /// The rules at these positions in the call are for this key.
     pub fn some(key: K, rules: &'r [Rule], numbers: &'r [usize]) -> Part<'r, K> {
         Part { key, rules, numbers }
     }
 }
 
-/// What becomes of one key.
+/// What happens to one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// It stays as it is.
     Nothing,
     /// The call passes, and is counted.
     Take,
-    /// The call is denied. It is counted all the same, or closes the limiter, or both.
+    /// The call is denied, but it is counted (`FORCE`), or closes the limiter (`PENALTY`), or both.
     Deny { counts: bool, closes: bool },
     /// Units are given back.
     Refund,
 }
 
 impl Outcome {
-    /// For a key with these standings, in a call that has all of these.
+    /// For a key whose rules say this, in a call whose rules say all of these.
     fn of(request: &Request, all: &[Standing], own: &[Standing]) -> Outcome {
         match request.action {
             _ if request.cost == 0 => Outcome::Nothing,
@@ -96,7 +96,7 @@ enum Judged<'r> {
 }
 
 impl Judged<'_> {
-    /// What is to become of the key.
+    /// What to write to the key.
     fn write<K: Key>(&mut self, outcome: Outcome, standings: &[Standing], key: &K) -> Result<Write<'_>> {
         let write = match (outcome, self) {
             (Outcome::Nothing, _) => None,
@@ -113,19 +113,19 @@ enum Write<'l> {
     String(StringWrite<'l>),
 }
 
-/// What a call is told.
+/// The answer to a call.
 pub struct Answer {
     standings: Standings,
     consumed: Option<u64>,
 }
 
 impl Answer {
-    /// In one.
+    /// One verdict for all rules.
     pub fn verdict(&self) -> Result<Verdict> {
         verdict(&self.standings, self.consumed).ok_or(Error::NoRule)
     }
 
-    /// Rule by rule.
+    /// One verdict for each rule.
     pub fn each(&self) -> impl ExactSizeIterator<Item = Verdict> + '_ {
         self.standings.iter().enumerate().map(|(place, standing)| standing.verdict(place as u64 + 1, self.consumed))
     }
@@ -192,7 +192,7 @@ fn judge<'r, K: Key>(
     key.with_text(|text| StringLimiter::judge(request, rules, clock, text, standings).map(Judged::String))?
 }
 
-/// From the order of the keys to that of the call's rules.
+/// Sorts standings from the order of the keys into the order of the call's rules.
 fn in_order<K>(parts: &[Part<K>], standings: Standings) -> Standings {
     if parts.len() == 1 {
         return standings;

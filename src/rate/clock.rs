@@ -1,11 +1,11 @@
-//! Which time it is, and for whom.
+//! The time of a call: the caller's clock and the server's.
 
 /// The latest time a limiter can record: sorted-set scores are doubles, exact up to here.
 pub(super) const MAX_MICROS: i64 = 1 << 53;
 pub(super) const MICROS_OF_MILLI: u64 = 1_000;
 pub(super) const MAX_MILLIS: u64 = MAX_MICROS as u64 / MICROS_OF_MILLI;
 
-/// The caller's clock decides, the server's clock only helps to place the expiry. Without `NOW` they are one.
+/// Verdicts use the caller's clock. The server's clock is only used for the expiry. Without `NOW` they are the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     caller: i64,
@@ -20,7 +20,7 @@ impl Clock {
         Clock { caller, server }
     }
 
-    /// The time that counts: a clock behind the newest recorded time stands still there.
+    /// The time that verdicts use: if the clock is behind the newest recorded time, it is that time.
     pub(super) fn not_before(self, newest: Option<i64>) -> i64 {
         newest.map_or(self.caller, |newest| newest.max(self.caller))
     }
@@ -30,20 +30,20 @@ impl Clock {
         u128::try_from(micros.saturating_sub(self.caller)).unwrap_or(0)
     }
 
-    /// When a key may go that matters for `wait` microseconds on the caller's clock. Counted from the later of the two
-    /// clocks, so that a replay of old times does not write keys that are expired at birth. Rounded down, because the
-    /// server keeps a key to the end of the millisecond in which it expires.
+    /// When a key can expire that matters for `wait` microseconds on the caller's clock. It counts from the later of the
+    /// two clocks, so that a replay of old times does not write keys that have already expired. Rounded down, because the
+    /// server keeps a key until the end of the millisecond in which it expires.
     pub(super) fn expire_at_ms(self, wait: u128) -> i64 {
         let now = u128::from(self.caller.max(self.server).unsigned_abs());
         millis(now.saturating_add(wait))
     }
 
-    /// So many milliseconds after the one that it is on the caller's clock.
+    /// This many milliseconds after the current one on the caller's clock.
     pub(super) fn after_millis(self, millis: u64) -> u64 {
         (self.caller.unsigned_abs() / MICROS_OF_MILLI).saturating_add(millis)
     }
 
-    /// Microseconds until a key goes that expires at this time.
+    /// Microseconds until a key expires that has this expiry.
     pub(super) fn until_expiry(self, at_ms: i64) -> u128 {
         let at = at_ms.saturating_mul(MICROS_OF_MILLI as i64);
         u128::try_from(at.saturating_sub(self.caller.max(self.server))).unwrap_or(0)
@@ -55,12 +55,12 @@ pub(super) fn micros_of(millis: u64) -> i64 {
     i64::try_from(millis.saturating_mul(MICROS_OF_MILLI)).unwrap_or(i64::MAX)
 }
 
-/// A wait cut short by rounding is a call that is denied once more.
+/// Rounded up: a wait that is too short would lead to another denied call.
 pub(super) fn millis_rounded_up(micros: u128) -> i64 {
     millis(micros.saturating_add(999))
 }
 
-/// Rounded down; the most there is for what is more.
+/// Rounded down; the largest value if it does not fit.
 pub(super) fn millis(micros: u128) -> i64 {
     match i64::try_from(micros) {
         Ok(micros) => micros / 1_000,

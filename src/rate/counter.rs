@@ -1,5 +1,5 @@
-//! `COUNTER`: two counts, of the current and the previous window aligned to the epoch; the previous one counts by the part
-//! of it that a sliding window would still see. Stored as the millisecond of the newest unit and the counts as of then.
+//! `COUNTER`: the counts of the current and the previous window, aligned to the epoch. The previous one counts for the
+//! part of it that is still within a sliding window. Stored as the millisecond of the newest unit and the counts then.
 
 use super::clock::MICROS_OF_MILLI;
 use super::rule::Rule;

@@ -52,7 +52,7 @@ fn state_of(debt: u128, rule: &Rule, at: i64) -> State {
     State { at_ms: at / MICROS_OF_MILLI, amount: debt.saturating_add(since), previous: 0 }
 }
 
-/// What so many units weigh, in unit · us.
+/// The debt of this many units, in units × microseconds.
 fn debt_of(units: u64, rule: &Rule) -> u128 {
     u128::from(units).saturating_mul(rule.micros().into())
 }

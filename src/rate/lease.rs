@@ -52,7 +52,7 @@ fn whole(score: f64) -> Option<i64> {
     (whole as f64 == score).then_some(whole)
 }
 
-/// What a lease that was granted leaves.
+/// What to write for a lease that was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// Its name.
@@ -61,11 +61,11 @@ pub struct Grant {
     pub end: i64,
     /// Leases that ended are dropped: those with an end up to and including this time.
     pub drop_through: i64,
-    /// Unix ms. A later expiry that the key has stays: it is that of another lease.
+    /// The expiry in Unix ms. If the key has a later one, that stays: it belongs to another lease.
     pub expire_at_ms: i64,
 }
 
-/// What a lease that is held longer leaves.
+/// What to write for a lease that was renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renewal {
     /// When it ends now, in microseconds.
@@ -74,7 +74,7 @@ pub struct Renewal {
     pub expire_at_ms: i64,
 }
 
-/// What is asked and what is there.
+/// The request and the stored leases.
 pub struct Holders<'l, L> {
     leases: Option<&'l mut L>,
     clock: Clock,
@@ -92,20 +92,20 @@ impl<'l, L: Leases> Holders<'l, L> {
         Ok(Holders { leases, clock, last: last.unwrap_or(0), at: clock.not_before(None) })
     }
 
-    /// How many there are, and the microseconds until the next one goes.
+    /// How many leases are held, and the microseconds until the next one ends.
     fn held(&mut self) -> Result<(u64, Option<u128>)> {
         let Some(leases) = &mut self.leases else { return Ok((0, None)) };
         let next = leases.next_end(self.at)?.map(|end| self.clock.until(end));
         Ok((leases.held_after(self.at)?, next))
     }
 
-    /// The same in milliseconds, -1 if none goes.
+    /// The same in milliseconds, -1 if no lease is held.
     pub fn held_ms(&mut self) -> Result<(u64, i64)> {
         let (held, next) = self.held()?;
         Ok((held, next.map_or(-1, millis_rounded_up)))
     }
 
-    /// One more, if there are fewer than `limit`. The verdict's `rule` is the token, 0 if there is none.
+    /// Grants a lease if fewer than `limit` are held. The verdict's `rule` is the token, 0 if it was denied.
     pub fn acquire(mut self, limit: u64, lease_ms: u64) -> Result<(Verdict, Option<Grant>)> {
         let (held, next) = self.held()?;
         let end = self.end_after(lease_ms);
@@ -134,7 +134,7 @@ impl<'l, L: Leases> Holders<'l, L> {
         Ok((standing.verdict(token.unsigned_abs(), Some(1)), Some(grant)))
     }
 
-    /// Another end for a lease that is held; `None` if it is no longer.
+    /// Sets a new end for a lease; `None` if it is no longer held.
     pub fn renew(&mut self, token: i64, lease_ms: u64) -> Result<Option<Renewal>> {
         if !self.holds(token)? {
             return Ok(None);

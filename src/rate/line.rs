@@ -12,14 +12,14 @@ use crate::error::{Error, Result};
 
 /// What every limiter's text begins with: the word, and the version of the format.
 const HEADER: &[u8] = b"rate 1";
-/// Milliseconds since the epoch have as many digits until 2059.
+/// The digits of a time in milliseconds, until 2059.
 const TIME_WIDTH: usize = 8;
-/// Beyond so many, those that ended are forgotten. Before that they stay: a clock that goes back finds them.
+/// If a text has more names than this, those that no longer matter are removed. Fewer stay, in case the clock goes back.
 const ROOMY: usize = 8;
-/// No call takes long, whatever a text says.
+/// The most names in a text, so that no call takes long.
 const MOST: usize = 1_000;
 
-/// A string limiter is longer than the longest integer, which the server would keep in another form than text.
+/// A limiter's text is longer than any integer, which the server might store as a number instead of text.
 pub const SHORTEST_TEXT: usize = 21;
 
 /// Most are this short.
@@ -42,7 +42,7 @@ impl Slot {
     }
 }
 
-/// A text, and what it says.
+/// The text of a limiter, parsed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     text: LineText,
@@ -88,7 +88,7 @@ impl Line {
         self.slots.iter().find(|slot| slot.name == name).map(|slot| slot.state)
     }
 
-    /// Sets the numbers of a name; `most` is the largest amount to expect, which a new place has room for.
+    /// Sets the numbers of a name. `most` is the largest amount to expect: a new name gets enough digits for it.
     pub fn set(&mut self, name: Name, state: State, most: u128) {
         match self.slots.iter_mut().find(|slot| slot.name == name) {
             Some(slot) => {
@@ -114,7 +114,7 @@ impl Line {
         self.write();
     }
 
-    /// Forgets what ended, if there is much of it. An error if there is too much of what has not.
+    /// Removes names that no longer matter, if there are many names. Returns an error if too many still matter.
     pub fn tidy(&mut self, clock: Clock) -> Result<()> {
         let before = self.slots.len();
         if before > ROOMY {
@@ -129,14 +129,14 @@ impl Line {
         Ok(())
     }
 
-    /// Writes the text anew, with more room where a number needs it.
+    /// Writes the whole text again, with more digits where a number needs them.
     fn write(&mut self) {
         self.text = LineText::from_slice(HEADER);
         self.slots.iter_mut().for_each(|slot| append(&mut self.text, slot));
     }
 
-    /// Microseconds until the other names' numbers matter no longer. `expiry` is the key's, which was set with all of
-    /// them in mind: it says when a bucket is full, which its numbers do not.
+    /// Microseconds until the numbers of the other names no longer matter. `expiry` is that of the key, which was set late
+    /// enough for all of them. It is needed for buckets, whose numbers do not say when they will be full.
     pub fn others_matter_for(
         &self,
         mut is_of_call: impl FnMut(Name) -> bool,

@@ -68,7 +68,7 @@ impl Entry {
         rest.is_empty().then_some(Entry { micros, total, cost, window_ms })
     }
 
-    /// All units up to and with this entry; [`Entry::decode`] made sure of the sum.
+    /// All units up to and including this entry. [`Entry::decode`] has checked that the sum fits.
     pub(super) fn end(self) -> u64 {
         self.total.saturating_add(self.cost)
     }

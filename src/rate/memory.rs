@@ -1,4 +1,4 @@
-//! Limiters and leases in memory, as naive as can be, for tests of what judges by them.
+//! Naive limiters and leases in memory, for tests of the algorithms.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,11 +1,11 @@
 //! Rate limiters and leases, pure: a request, a clock and the stored state go in; a verdict and what to write come out.
 //!
-//! The server side parses with [`Request::parse`], shows each key as a [`Key`], and lets [`run`] do the rest: every key is
-//! judged, then written, and the answer is told. A denied call, a peek and a cost of 0 write nothing. Leases are judged by
-//! [`Holders`].
+//! The server side parses with [`Request::parse`], wraps each key in a [`Key`], and lets [`run`] do the rest: evaluate
+//! every key, write, and return the answer. A denied call, a peek and a cost of 0 write nothing. [`Holders`] does the
+//! same for leases.
 //!
-//! Times are microseconds since the epoch. All arithmetic is on integers: what a double would round away is what lets a
-//! limiter leak.
+//! Times are microseconds since the epoch. All arithmetic uses integers: with doubles, rounding could let too many
+//! calls through.
 
 mod call;
 mod clock;

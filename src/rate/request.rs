@@ -1,4 +1,4 @@
-//! The arguments of `RATE.CHECK` and its kin, behind the keys.
+//! The arguments of `RATE.CHECK` and similar commands, after the keys.
 
 use std::iter::Peekable;
 use std::ops::RangeInclusive;
@@ -29,18 +29,18 @@ pub enum Algorithm {
 /// What a call wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// To take units, and to hear what is left afterwards.
+    /// To take units, and return what is left afterwards.
     Check,
-    /// To hear whether it could, and what is left as it stands.
+    /// To return whether it could take units, and what is left now.
     Peek,
     /// To give units back.
     Refund,
 }
 
-/// At least one, and few calls bring more than two.
+/// At least one rule; few calls have more than two.
 pub type Rules = SmallVec<[Rule; 2]>;
 
-/// More would make one call slow, and no one has a use for them.
+/// The most rules of a call. More would make a call slow, and nobody needs them.
 const MAX_RULES: usize = 100;
 
 /// What a call asks of its limiters.
@@ -54,15 +54,15 @@ pub struct Request {
     pub action: Action,
     /// How many units.
     pub cost: u64,
-    /// Counts them although it is denied.
+    /// Whether the units count even if the call is denied.
     pub force: bool,
     /// For how many milliseconds a denied call closes its limiter.
     pub penalty_ms: Option<u64>,
-    /// The caller's clock in microseconds, if the call brings one.
+    /// The caller's clock in microseconds, if the call has `NOW`.
     pub now: Option<i64>,
-    /// Every rule is answered.
+    /// Whether the reply has the numbers of every rule.
     pub each: bool,
-    /// The reply is a text.
+    /// Whether the reply is JSON.
     pub json: bool,
     /// The most entries that a log may have.
     pub max_log: u64,
@@ -141,7 +141,7 @@ impl Request {
     }
 }
 
-/// A bucket's size comes with its rule, or for a single one by `BURST`.
+/// Sets the size of buckets: each rule names its own, or `BURST` names that of a single rule.
 fn set_bursts(rules: &mut Rules, algorithm: Algorithm, burst: Option<u64>) -> Result<()> {
     if algorithm != Algorithm::Gcra && (burst.is_some() || rules.iter().any(|rule| rule.burst.is_some())) {
         return Err(Error::BurstWithoutGcra);
@@ -153,7 +153,7 @@ fn set_bursts(rules: &mut Rules, algorithm: Algorithm, burst: Option<u64>) -> Re
     }
 }
 
-/// Windows of a calendar are for `CALENDAR`, as `OFFSET` is.
+/// Checks that calendar windows and `OFFSET` are only used with `CALENDAR`.
 fn set_windows(rules: &mut Rules, algorithm: Algorithm, offset: Option<Offset>) -> Result<()> {
     let by_calendar = algorithm == Algorithm::Calendar;
     if offset.is_some() && !by_calendar {

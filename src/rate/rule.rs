@@ -1,4 +1,4 @@
-//! One rule: so many units in such a window.
+//! One rule: a limit of units in a window.
 
 use std::ops::RangeInclusive;
 
@@ -16,11 +16,11 @@ pub(super) const MAX_LIMIT: u64 = 1_000_000_000;
 pub(super) enum Window {
     /// 1 ms to 366 days.
     Millis(u64),
-    /// `CALENDAR` alone.
+    /// Only with `CALENDAR`.
     Calendar(Unit, Offset),
 }
 
-/// Always within its bounds, which is what keeps the algorithms' sums and products within theirs.
+/// A rule. Its numbers are always within their bounds, so sums and products in the algorithms cannot overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub(super) limit: u64,

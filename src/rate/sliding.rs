@@ -1,8 +1,8 @@
 //! `SLIDING`: exact, the units of the last window. One that is exactly a window old no longer counts.
 //!
 //! All rules share one log. It remembers the longest window that it has seen, so that a call with a short one never
-//! shortens the memory of a longer one. What is older is dropped once it is an eighth of the log, and the expiry is
-//! moved an eighth of that window ahead: in steady traffic a call that passes adds one element, and that is all.
+//! removes entries that a longer one needs. Older entries are dropped once they are an eighth of the log, and the expiry
+//! is set an eighth of that window ahead: in steady traffic, a call that passes only adds one element.
 
 use super::call::Outcome;
 use super::clock::{micros_of, Clock, MICROS_OF_MILLI};
@@ -13,15 +13,15 @@ use super::text::Text;
 use super::verdict::{wait_for, Standing, Standings, Wait};
 use crate::error::{Error, Result};
 
-/// Entries looked at one by one before the search for the end of a wait starts to bisect: with costs of like size the
-/// answer is among the first few.
+/// How many entries are checked one by one to find the end of a wait, before the search bisects. If costs are similar,
+/// the answer is among the first few.
 const STEPS_BEFORE_BISECTION: usize = 4;
 /// Stale entries are dropped once they hold this part of the log's units, and the expiry moves by this part of a window.
 const PART: u64 = 8;
 /// The least by which the expiry moves.
 const LEAST_SLACK: u64 = 1_000 * MICROS_OF_MILLI;
 
-/// What is to become of a log.
+/// What to write to a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogWrite {
     /// A call was counted.
@@ -30,7 +30,7 @@ pub enum LogWrite {
     GiveBack(GiveBack),
 }
 
-/// What a call leaves in the log.
+/// What a call writes to the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Append {
     /// The new element's score; exact in a double.
@@ -39,22 +39,22 @@ pub struct Append {
     pub element: Text,
     /// Entries to drop: those with a time up to and including this one. `None` if there are none, or few.
     pub drop_through: Option<i64>,
-    /// Unix ms: the log matters until then. An expiry that is not before this one stays.
+    /// How long the log matters, in Unix ms. An expiry that is not earlier stays.
     pub matters_until_ms: i64,
     /// The expiry to set otherwise.
     pub expire_at_ms: i64,
 }
 
-/// What a refund leaves in the log.
+/// What a refund changes in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiveBack {
-    /// So many of the newest entries go.
+    /// How many of the newest entries are removed.
     pub remove_newest: u64,
-    /// Then the newest of those that are left is replaced: its score, what it was, and what it is to be.
+    /// Then the newest remaining entry is replaced: its score, the old element, and the new one.
     pub shorten: Option<(i64, Text, Text)>,
 }
 
-/// One log's part of a call, judged.
+/// The result of a call on one log, before it is written.
 pub struct SlidingLimiter<'r> {
     request: &'r Request,
     rules: &'r [Rule],
@@ -81,7 +81,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Both ends are looked at on every call: that is how a leaderboard under the key is noticed.
+    /// Every call reads both ends, so it notices if the key is a leaderboard and not a log.
     fn of<L: Log>(log: &mut L) -> Result<Option<Ends>> {
         let ends = log.oldest()?.zip(log.newest()?);
         Ok(ends.map(|(oldest, newest)| Ends { oldest, newest }))
@@ -100,7 +100,7 @@ impl Ends {
 }
 
 impl<'r> SlidingLimiter<'r> {
-    /// Judges the key's rules by its log, `None` if there is no key, and appends what each says.
+    /// Evaluates the rules of a key with its log, `None` if the key does not exist. Appends the result of each rule.
     pub fn judge<L: Log>(
         request: &'r Request,
         rules: &'r [Rule],
@@ -147,7 +147,7 @@ impl<'r> SlidingLimiter<'r> {
         Ok(limiter)
     }
 
-    /// When an entry leaves a log that has no room for another one. What is stale goes before it takes room.
+    /// When a full log has room for another entry. Stale entries do not count, because they are dropped first.
     fn full_until<L: Log>(&mut self, log: &mut L, first_live: Option<Entry>) -> Result<Option<i64>> {
         let len = log.entries();
         if len < self.request.max_log || self.request.cost == 0 {
@@ -181,7 +181,7 @@ impl<'r> SlidingLimiter<'r> {
         Ok(Standing { left, wait, reset, ..empty })
     }
 
-    /// What is to become of the log, if anything.
+    /// What to write to the log, if anything.
     pub(super) fn write<L: Log>(&self, outcome: Outcome, log: Option<&mut L>) -> Result<Option<LogWrite>> {
         match outcome {
             Outcome::Nothing => Ok(None),
@@ -211,8 +211,8 @@ impl<'r> SlidingLimiter<'r> {
         }))
     }
 
-    /// Gives the call's cost back: the newest entries go, no further back than the call's longest window, and one of
-    /// them may be left shorter. The last one of a log stays, without a cost. `None` if there is nothing to give back.
+    /// Gives the call's cost back: removes the newest entries, no further back than the call's longest window, and may
+    /// reduce the cost of one. The last entry of a log stays, with a cost of 0. `None` if there is nothing to give back.
     fn refund<L: Log>(&self, log: Option<&mut L>) -> Result<Option<LogWrite>> {
         let Some(log) = log else { return Ok(None) };
         let longest = self.rules.iter().map(Rule::micros).max().unwrap_or(0);
@@ -248,8 +248,8 @@ fn units_between(total: u64, end: u64) -> Result<u64> {
     end.checked_sub(total).ok_or(Error::NotALog)
 }
 
-/// The time of the entry with which the oldest `units` since `first` have left. Totals grow with time, so this is a search
-/// by time, and what it asks the log stays logarithmic however many entries there are.
+/// The time of the entry with which the oldest `units`, counted from `first`, have left the window. Totals grow with
+/// time, so this is a binary search by time, and takes O(log n) reads of the log.
 fn time_of_leaving<L: Log>(log: &mut L, first: Entry, newest: Entry, units: u64) -> Result<i64> {
     if units <= first.cost {
         return Ok(first.micros);

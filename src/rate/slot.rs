@@ -7,7 +7,7 @@ use super::request::Algorithm;
 use super::rule::{Rule, Window, MAX_LIMIT};
 use crate::calendar::{Cycle, Offset, Unit};
 
-/// So much even `FORCE` does not exceed; it keeps sums within 64 bits.
+/// The most units that `FORCE` can count, so that sums fit in 64 bits.
 pub(super) const MAX_UNITS: u64 = 1_000_000_000_000_000_000;
 
 /// Which numbers they are.
@@ -22,19 +22,19 @@ pub(super) enum Name {
     Calendar(Unit, Offset),
 }
 
-/// The numbers. What they mean is the algorithm's business.
+/// The numbers. Their meaning depends on the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
     /// The time they are about, in Unix milliseconds: the start of a window, the newest unit, the end of a penalty.
     pub at_ms: u64,
     /// Units of the current window; of `GCRA` the debt; of a penalty nothing.
     pub amount: u128,
-    /// Units of the previous window; `COUNTER` alone.
+    /// Units of the previous window; only for `COUNTER`.
     pub previous: u64,
 }
 
 impl State {
-    /// Nothing is owed: as good as no state.
+    /// Nothing is owed, which is the same as no state.
     pub fn is_empty(&self) -> bool {
         self.amount == 0 && self.previous == 0
     }
@@ -125,8 +125,8 @@ impl Name {
         (amount <= most).then_some(State { at_ms, amount, previous })
     }
 
-    /// When the numbers matter no longer, in microseconds. Of a bucket only its debt is known, not how fast it refills:
-    /// for that one it is the latest time there could be.
+    /// When the numbers no longer matter, in microseconds. For a bucket only the debt is known, not how fast it refills,
+    /// so this is the latest possible time.
     pub fn end(self, state: &State) -> i64 {
         let after = |millis: u64, windows: u64| micros_of(state.at_ms.saturating_add(millis.saturating_mul(windows)));
         match self {

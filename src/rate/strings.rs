@@ -13,17 +13,17 @@ use super::verdict::{Standing, Standings};
 use super::{counter, fixed, gcra};
 use crate::error::Result;
 
-/// What a rule says of a call, and what the call leaves.
+/// The result of a rule for a call, and the state after the call.
 pub(super) struct Judged {
-    /// Waits in here count from the time that decides.
+    /// Its waits count from the time that verdicts use.
     pub standing: Standing,
-    /// The state if the call is taken, also by force.
+    /// The state if the call is counted, including by `FORCE`.
     pub taken: State,
-    /// The largest amount that a call leaves which is not forced.
+    /// The largest amount after a call without `FORCE`.
     pub most: u128,
 }
 
-/// What is to become of the key.
+/// What to write to the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StringWrite<'l> {
     /// It is to hold this text, and to expire then.
@@ -37,7 +37,7 @@ pub enum StringWrite<'l> {
     Unlink,
 }
 
-/// One key's part of a call, judged.
+/// The result of a call on one key, before it is written.
 pub struct StringLimiter<'r> {
     request: &'r Request,
     rules: &'r [Rule],
@@ -49,14 +49,14 @@ pub struct StringLimiter<'r> {
 /// What a rule keeps in the text.
 struct Numbers {
     name: Name,
-    /// If the call is taken.
+    /// The state if the call is counted.
     taken: State,
     /// The largest amount to expect.
     most: u128,
 }
 
 impl<'r> StringLimiter<'r> {
-    /// Judges the key's rules by its text, `None` if there is no key, and appends what each says.
+    /// Evaluates the rules of a key with its text, `None` if the key does not exist. Appends the result of each rule.
     pub fn judge(
         request: &'r Request,
         rules: &'r [Rule],
@@ -84,7 +84,7 @@ impl<'r> StringLimiter<'r> {
         Ok(StringLimiter { request, rules, clock, line, numbers })
     }
 
-    /// What is to become of the key, if anything, by what its rules said. `expiry` is the one it has.
+    /// What to write to the key, if anything. `expiry` is its current expiry.
     pub(super) fn write(
         &mut self,
         outcome: Outcome,
@@ -154,7 +154,7 @@ impl<'r> StringLimiter<'r> {
         self.text_for(wait.unwrap_or(0), expiry).map(Some)
     }
 
-    /// The text, which matters to the call's own rules for `wait`.
+    /// The text to write. The call's own rules need it for `wait`.
     fn text_for(&mut self, wait: u128, expiry: impl Fn() -> Option<i64>) -> Result<StringWrite<'_>> {
         self.line.tidy(self.clock)?;
         let is_of_call = |name| self.numbers.iter().any(|own| own.name == name);

@@ -2,11 +2,10 @@
 
 use std::ops::{Deref, RangeInclusive};
 
-/// An element or a name. The longest there is has 43 bytes; a fixed buffer keeps the heap, and the bookkeeping of a
-/// growing one, off the way of every call.
+/// An element or a name. The longest has 43 bytes, so a fixed buffer is enough, and calls need no allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// Zeros behind `len`.
+    /// Zeros after `len`.
     bytes: [u8; Text::CAPACITY],
     len: usize,
 }

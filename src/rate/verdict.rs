@@ -1,11 +1,11 @@
-//! From what each rule says to the one answer.
+//! Combines the results of all rules into one answer.
 
 use smallvec::SmallVec;
 
 use super::clock::{millis, millis_rounded_up};
 use crate::error::Result;
 
-/// What the client is told. All fields but `limited` are about the rule that `rule` names.
+/// The reply to the client. All fields except `limited` are about the rule that `rule` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Whether the call is denied.
@@ -37,7 +37,7 @@ impl Verdict {
         }
     }
 
-    /// The same by name, without what closes the object.
+    /// The same as a JSON object, without the closing brace.
     pub fn json(&self) -> String {
         let [_, limit, remaining, retry, reset, rule] = self.reply();
         format!(
@@ -47,8 +47,8 @@ impl Verdict {
         )
     }
 
-    /// `[limited, limit, remaining, retry_after, reset_after]` in seconds, as redis-cell has it: a call that passes has
-    /// nothing to wait for, which is -1, and parts of a second round up, but not parts of a millisecond.
+    /// `[limited, limit, remaining, retry_after, reset_after]` in seconds, as redis-cell returns it. `retry_after` is
+    /// -1 for a call that passes. Parts of a second round up, but parts of a millisecond do not.
     pub fn cell_reply(&self) -> [i64; 5] {
         let seconds = |micros: u128| millis(micros).saturating_add(999) / 1_000;
         let retry = match self.retry_after {
@@ -63,7 +63,7 @@ fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// How long until a call could pass, on the caller's clock. The order is that of the answer: never fits before any wait.
+/// How long until a call could pass, on the caller's clock. Ordered so that the greatest is the one to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
     /// It passes now.
@@ -71,7 +71,7 @@ pub enum Wait {
     None,
     /// A bucket of the largest size that is refilled at the slowest rate takes more of them than a u64 holds.
     Micros(u128),
-    /// It never could.
+    /// It can never pass.
     Forever,
 }
 
@@ -109,7 +109,7 @@ impl Standing {
         }
     }
 
-    /// Of a limiter that is closed for so long.
+    /// For a limiter that is closed for this long.
     pub fn closed_for(self, micros: u128, cost: u64) -> Standing {
         Standing {
             left: 0,
@@ -120,12 +120,12 @@ impl Standing {
         }
     }
 
-    /// Whether it stands in the way of the call.
+    /// Whether the rule denies the call.
     pub fn denies(&self) -> bool {
         self.wait != Wait::None
     }
 
-    /// About this rule alone.
+    /// The verdict of this rule alone.
     pub fn verdict(&self, number: u64, consumed: Option<u64>) -> Verdict {
         Verdict {
             limited: self.denies(),
@@ -138,7 +138,7 @@ impl Standing {
     }
 }
 
-/// The answer to a call, by what every rule says, in order; `consumed` is what was taken from each.
+/// The answer to a call, from the results of all rules, in order. `consumed` is what was taken from each.
 pub(super) fn verdict(standings: &[Standing], consumed: Option<u64>) -> Option<Verdict> {
     let numbered = || (1_u64..).zip(standings);
     // Strict comparisons: the first of equals stays.
@@ -152,7 +152,7 @@ pub(super) fn verdict(standings: &[Standing], consumed: Option<u64>) -> Option<V
     Some(standing.verdict(number, consumed))
 }
 
-/// In all algorithms whole units are left, and a call passes if it costs no more than that.
+/// In all algorithms, the units left are whole, and a call passes if it costs no more than that.
 pub(super) fn wait_for(
     cost: u64,
     left: u64,

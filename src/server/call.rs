@@ -9,7 +9,7 @@ use super::api::{Args, Ctx, Reply, Text};
 use super::moment::Moment;
 use super::store::Change;
 
-/// A running command. It lives as long as what it borrows, so effects can be noted without copies.
+/// A running command. It borrows its arguments for as long as it lives, so effects can be noted without copies.
 pub struct Call<'a> {
     /// The server's context.
     pub ctx: Ctx<'a>,
@@ -42,8 +42,8 @@ impl<'a> Call<'a> {
         !self.asked.get()
     }
 
-    /// Times this call from here on, for `INFO`. It is for what may hold the server: reading the clock twice would cost
-    /// a fast command a tenth of its time.
+    /// Times this call from here on, for `INFO`. Use it for work that may block the server: reading the clock twice would
+    /// cost a fast command a tenth of its time.
     pub fn take_time(&self) {
         if self.began.get().is_none() {
             self.began.set(Some(monotonic_micros()));
@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
         unsafe { Args::new(self.args.get(1..).unwrap_or_default()) }
     }
 
-    /// What works outside of commands too.
+    /// The part that also works outside of commands.
     pub fn moment(&self) -> &Moment<'a> {
         &self.moment
     }

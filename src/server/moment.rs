@@ -7,12 +7,12 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use super::api::{Ctx, Text};
 use super::store::{Change, Effects};
 
-/// A running command, or a timer of ours: it notes what is changed, and makes it known in one place.
+/// A running command, or a timer of the module. It notes changes, and makes them known in one place.
 ///
-/// In a timer the server's clock does not stand still on 7.0. What takes a `Moment` and not a [`Call`](super::Call)
-/// works there too: it calls no core command while a key is open.
+/// In a timer on Redis 7.0, the server's clock advances, so a call of a core command could expire an open key. Code that
+/// takes a `Moment` and not a [`Call`](super::Call) also works there: it calls no core command while a key is open.
 pub struct Moment<'a> {
-    /// What the server knows it by.
+    /// The server's context.
     pub ctx: Ctx<'a>,
     effects: RefCell<Effects<'a>>,
 }
@@ -31,7 +31,7 @@ impl<'a> Moment<'a> {
         Moment { ctx, effects: RefCell::default() }
     }
 
-    /// One outside of commands. What `act` changes is known when it ends, also by a panic.
+    /// A moment outside of commands. When `act` ends, even by a panic, its changes are made known.
     pub(super) fn outside<R>(ctx: Ctx<'a>, act: impl for<'m> FnOnce(&'m Moment<'m>) -> R) -> Done<R> {
         // It is borrowed for as long as it lives. What it noted is gone once that is known.
         let moment = ManuallyDrop::new(Moment { ctx, effects: RefCell::new(Effects::outside_commands()) });

@@ -37,7 +37,7 @@ function online(yes) {
   if (document.body.dataset.online === String(yes)) return;
   document.body.dataset.online = yes;
   $('status').textContent = yes ? 'Live' : 'Reconnecting…';
-  say(yes ? 'Connected.' : 'The server is away. Reconnecting.');
+  say(yes ? 'Connected.' : 'Connection lost. Reconnecting.');
 }
 
 function show(event) {
@@ -55,7 +55,7 @@ function show(event) {
 function place({ rank: now, name }, members) {
   $('rank').textContent = `#${number.format(now)}`;
   document.title = `#${number.format(now)} · Arena`;
-  $('place-note').textContent = now === 1 ? 'You lead.' : `ahead of ${number.format(members - now)}`;
+  $('place-note').textContent = now === 1 ? 'You are in the lead.' : `ahead of ${number.format(members - now)}`;
   $('marker').style.setProperty('--at', (members - now) / Math.max(1, members - 1));
   if (document.activeElement !== $('name')) $('name').value = name;
 }

@@ -10,7 +10,7 @@ use super::context::Ctx;
 /// What the server calls for a client that waits.
 pub type ClientCallback = unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 
-/// A client that waits. It waits until it is released, which must happen once, also when the client has gone.
+/// A client that waits. It must be released exactly once, even if the client has disconnected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Blocked {
     raw: *mut RedisModuleBlockedClient,
@@ -21,7 +21,7 @@ unsafe impl Send for Blocked {}
 
 impl Blocked {
     /// Lets the client of a running command wait. `on_reply` writes the reply when it is released with an answer,
-    /// `on_unblock` when `CLIENT UNBLOCK` ends the wait, and `on_gone` is told that the client has gone.
+    /// `on_unblock` when `CLIENT UNBLOCK` ends the wait, and `on_gone` is called if the client disconnects.
     pub fn new(
         ctx: Ctx,
         on_reply: ClientCallback,
@@ -50,8 +50,8 @@ impl Blocked {
         Blocked { raw }
     }
 
-    /// Ends the wait. The reply is written from the answer before the server sleeps; null if the client has its reply,
-    /// or has gone.
+    /// Ends the wait. The reply is written from the answer before the server sleeps. The answer is null if the client
+    /// already has its reply, or has disconnected.
     ///
     /// # Safety
     /// Once for each client. The answer is what `on_reply` and `free_answer` take.
@@ -81,16 +81,17 @@ impl Ctx<'_> {
     }
 }
 
-/// No turn of the server takes as long as this.
+/// Longer than any iteration of the server's event loop.
 const OVERDUE_MS: i64 = -1_000;
 
-/// A timer that is to fire once. It has stopped itself when it fires.
+/// A timer that fires once. After that it does not have to be stopped.
 pub struct Timer {
     id: RedisModuleTimerID,
 }
 
 impl Timer {
-    /// Fires in so many milliseconds. One that is started by another for 0 fires in the same turn of the server.
+    /// Fires after this many milliseconds. A timer that is started by another timer with 0 fires in the same iteration of
+    /// the server's event loop.
     pub fn start(
         ctx: Ctx,
         ms: u64,
@@ -111,7 +112,8 @@ impl Timer {
     }
 }
 
-/// Calls a function at every turn of the server's cron, which no change of the clock holds up. Whether the server lets us.
+/// Calls a function on every run of the server's cron, which changes of the clock do not delay. Returns whether the
+/// server accepted it.
 pub fn on_cron(ctx: Ctx, turn: raw::RedisModuleEventCallback) -> bool {
     let event = raw::RedisModuleEvent { id: raw::REDISMODULE_EVENT_CRON_LOOP, dataver: 1 };
     // SAFETY: the context lives while the module is being loaded; the callback lives as long as the module.

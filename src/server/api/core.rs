@@ -155,8 +155,8 @@ impl<'c> Ctx<'c> {
         .map(drop)
     }
 
-    /// Whether this node of a cluster serves a key. By the one command that names a key and leaves no trace: it counts
-    /// no hit or miss, and does not touch the key.
+    /// Whether this node of a cluster serves a key. Asks with the one command that names a key and leaves no trace: it
+    /// counts no hit or miss, and does not touch the key.
     pub fn serves(self, key: &Text) -> bool {
         // SAFETY: the strings are alive during the call; `l` takes a long long.
         let reply = CallReply::checked(unsafe {

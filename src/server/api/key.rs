@@ -16,7 +16,7 @@ use crate::error::Result;
 pub enum Access {
     /// A lookup that counts no hit or miss and causes no event, as all lookups of the module do.
     Read,
-    /// The same, and as if nobody had: the key's time of last use stays.
+    /// The same, without changing the key's time of last use.
     Look,
     /// A read or a write.
     Write,

@@ -1,4 +1,4 @@
-//! The module API made safe: contexts, keys, strings, calls of core commands, replies.
+//! A safe interface to the module API: contexts, keys, strings, calls of core commands, replies.
 
 /// The function behind a pointer that every server since 7.0 sets.
 macro_rules! api {

@@ -20,7 +20,7 @@ enum User {
     Root,
     /// It may do nothing.
     Nobody,
-    /// A reference of ours.
+    /// A reference that the module holds.
     Known(NonNull<RedisModuleUser>),
 }
 
@@ -77,7 +77,7 @@ impl Ctx<'_> {
         Caller { user }
     }
 
-    /// Whether a client may still run a command on a key, which waits since it could.
+    /// Whether a waiting client still has permission to run its command on a key.
     pub fn client_permits(self, client: u64, command: &Text, key: &Text) -> bool {
         // SAFETY: context and strings are alive; the string that is made is ours, and the user is freed once.
         unsafe {

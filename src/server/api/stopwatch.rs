@@ -1,8 +1,8 @@
-//! How long the server has been at work for us.
+//! How much CPU time a command has used.
 
 use std::time::Duration;
 
-/// Counts what this thread has spent on the processor: that the machine is busy with others is no reason to do less.
+/// Measures the CPU time of this thread, so a step does not end earlier because the machine is busy with other work.
 pub struct Stopwatch {
     started: Duration,
 }

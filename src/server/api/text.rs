@@ -25,7 +25,7 @@ impl<'a> Arg<'a> {
         Text { raw: self.raw, owned: false, lives: PhantomData }
     }
 
-    /// Whether it is this keyword, in any case.
+    /// Whether it is this keyword, which is case-insensitive.
     pub fn is(self, keyword: &str) -> bool {
         self.bytes().eq_ignore_ascii_case(keyword.as_bytes())
     }
@@ -82,7 +82,7 @@ impl<'a> Iterator for Args<'a> {
 
 impl ExactSizeIterator for Args<'_> {}
 
-/// A string of the server: an argument, which lives for `'a` without our doing, or one of which we hold a reference.
+/// A string of the server: an argument, which lives for `'a`, or a string to which the module holds a reference.
 pub struct Text<'a> {
     raw: *mut RedisModuleString,
     owned: bool,
@@ -115,7 +115,7 @@ impl<'a> Text<'a> {
         (!raw.is_null()).then(|| Text::own(raw))
     }
 
-    /// Whether it is the same string, or one that says the same.
+    /// Whether it is the same string, or one with the same bytes.
     pub fn is_same(&self, other: &Text) -> bool {
         self.raw == other.raw || self.bytes() == other.bytes()
     }
@@ -134,7 +134,7 @@ impl<'a> Text<'a> {
         unsafe { Text::share(self.raw) }.into_raw()
     }
 
-    /// The same, for as long as it takes.
+    /// The same string, borrowed.
     pub fn into_kept(self) -> Text<'static> {
         Text::own(self.into_raw())
     }

@@ -11,7 +11,7 @@ use crate::number::FloatText;
 use crate::server::api::{kept, Ctx, EventClass, Text};
 use crate::stats;
 
-/// So many changes are compared one by one.
+/// Up to this many changes are compared one by one.
 const FEW: usize = 16;
 
 /// A change of one key, named after the plain command that makes it.
@@ -71,7 +71,7 @@ impl Noted<'_> {
 #[derive(Default)]
 pub struct Effects<'a> {
     noted: SmallVec<[Noted<'a>; 4]>,
-    /// No command is running that could be counted in place of what is propagated.
+    /// True in a timer, where there is no running command to count for save points.
     outside_commands: bool,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Effects<'a> {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
-    /// Whether none was noted that is not known yet.
+    /// Whether all noted changes have been made known.
     pub fn is_empty(&self) -> bool {
         self.noted.is_empty()
     }
@@ -161,7 +161,7 @@ impl<'a> Effects<'a> {
 
 /// What was sent about each key: its events, and `None` for the signal.
 enum Sent<'n> {
-    /// Looked through, which is the fastest for a few.
+    /// A list, which is fastest for a few entries.
     Few(SmallVec<[(&'n Text<'n>, Option<&'static CStr>); 8]>),
     /// A removal from a thousand periods makes thousands of changes.
     Many(HashSet<(&'n [u8], Option<&'static CStr>)>),
@@ -176,7 +176,7 @@ impl<'n> Sent<'n> {
         }
     }
 
-    /// Whether it was not sent before.
+    /// Whether this is the first time.
     fn insert(&mut self, noted: &'n Noted<'n>, sent: Option<&'static CStr>) -> bool {
         match self {
             Sent::Few(known) => {

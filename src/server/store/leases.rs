@@ -10,7 +10,7 @@ use crate::server::Call;
 /// Below this score there is only the last token.
 const BELOW_ALL_ENDS: f64 = -0.5;
 
-/// The key of leases, or one that may become theirs.
+/// The key of leases, which may not exist yet.
 pub struct LeaseKey<'c> {
     limiter: Limiter<'c>,
 }

@@ -1,6 +1,6 @@
 //! The key of a rate limiter: a sorted set, the log of `SLIDING`, or a string, the numbers of the others.
 //!
-//! Nothing that writes is reached unless a call passed, so that a denied call leaves no trace.
+//! Only a call that passes reaches the code that writes, so a denied call leaves no trace.
 
 use super::effects::Change;
 use super::ends::{is_leases, is_log, LogKey};
@@ -14,7 +14,7 @@ const LOG: &str = "a SLIDING limiter, a sorted set";
 const LEASES: &str = "leases, a sorted set";
 const NUMBERS: &str = "a FIXED, COUNTER, GCRA or CALENDAR limiter, a string";
 
-/// The key of a limiter, or one that may become a limiter's.
+/// The key of a limiter, which may not exist yet.
 pub struct Limiter<'c> {
     call: &'c Call<'c>,
     name: Text<'c>,
@@ -23,7 +23,7 @@ pub struct Limiter<'c> {
 }
 
 impl<'c> Limiter<'c> {
-    /// Whatever is there.
+    /// Opens the key, whatever it holds.
     pub fn open(call: &'c Call<'c>, name: Text<'c>, access: Access) -> Limiter<'c> {
         let key = Key::open(call.ctx, &name, access);
         Limiter { call, name, key }
@@ -193,7 +193,7 @@ impl<'c> rate::Key for Limiter<'c> {
     }
 }
 
-/// Of a key that holds something else than was wanted.
+/// The error for a key that holds something else than expected.
 #[cold]
 fn wrong_type(key: &Key) -> Error {
     match key.kind() {
@@ -206,7 +206,7 @@ fn wrong_type(key: &Key) -> Error {
     }
 }
 
-/// Of a sorted set that is no log.
+/// The error for a sorted set that is not a log.
 #[cold]
 pub(super) fn not_a_log(key: &Key) -> Error {
     if is_leases(key) {
@@ -216,7 +216,7 @@ pub(super) fn not_a_log(key: &Key) -> Error {
     }
 }
 
-/// Of a sorted set that has no leases.
+/// The error for a sorted set that has no leases.
 #[cold]
 pub(super) fn not_leases(key: &Key) -> Error {
     if is_log(key) {
@@ -226,7 +226,7 @@ pub(super) fn not_leases(key: &Key) -> Error {
     }
 }
 
-/// Shows what a string holds, if it may be a limiter's: a shorter one is left in the form it has.
+/// Reads a string, if it is long enough for a limiter's. Reading a shorter one could change how the server stores it.
 fn with_limiters_text<T>(key: &Key, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
     if key.len() < SHORTEST_TEXT as u64 {
         return Err(Error::NotAStringLimiter);

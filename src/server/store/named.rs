@@ -5,8 +5,8 @@ use crate::server::api::{Access, Caller, Text};
 use crate::server::Call;
 use crate::slot::slot_of;
 
-/// Whether such a key may be opened. A schema is an element that anybody who may `ZADD` can forge, so the slot and the
-/// caller's own permission come first.
+/// Checks that such a key may be opened. Anybody who can `ZADD` can forge a schema, so the slot and the caller's own
+/// permission are checked first.
 pub(super) fn check_named(
     call: &Call,
     caller: &Caller,
@@ -23,7 +23,7 @@ pub(super) fn check_named(
     Ok(())
 }
 
-/// Whether such a key, which is not here, is nowhere: while a slot is moving it may be on the other node.
+/// Checks that a key which is not on this node does not exist: while a slot is moving, it may be on the other node.
 pub(super) fn check_absent(call: &Call, board: &Text, name: &Text) -> Result<()> {
     if call.ctx.is_cluster() {
         call.ctx.check_not_moving(board, name)?;

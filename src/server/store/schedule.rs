@@ -1,4 +1,4 @@
-//! A sorted set as a schedule. Its methods call no core command, but for `count_below`, so that timers can use it.
+//! A sorted set as a schedule. Except for `count_below`, its methods call no core command, so timers can use them.
 
 use std::os::raw::c_int;
 
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Moment;
 
-/// The key of a schedule, or one that may become one.
+/// The key of a schedule, which may not exist yet.
 pub struct Schedule<'c> {
     moment: &'c Moment<'c>,
     name: Text<'c>,

@@ -86,7 +86,7 @@ impl<'c> ZSet<'c> {
         Key::open(call.ctx, name, Access::Read).is_some_and(|key| key.kind() != KeyType::Empty)
     }
 
-    /// Whether there is such a key.
+    /// Whether the key exists.
     pub fn exists(&self) -> bool {
         self.present
     }
@@ -140,13 +140,13 @@ impl<'c> ZSet<'c> {
         self.edge((score, f64::INFINITY), Direction::Up)
     }
 
-    /// Gives the sorted set another key; this one is empty then.
+    /// Renames the key of the sorted set. This one is empty afterwards.
     pub fn rename(&mut self, to: &Text) -> Result<()> {
         self.call(c"RENAME", &[to])
     }
 }
 
-/// Whether the key is one; an error if it is something else.
+/// Whether the key holds a sorted set; an error if it holds something else.
 #[inline]
 pub(super) fn is_sorted_set(key: Option<&Key>) -> Result<bool> {
     match key.map_or(KeyType::Empty, Key::kind) {

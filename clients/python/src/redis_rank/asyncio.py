@@ -72,7 +72,7 @@ class Leaderboard(BaseLeaderboard):
     async def scan_all(
         self, *, count: int | None = None, time: bool = False, data: bool = False
     ) -> AsyncIterator[Entry]:
-        """RANK.SCAN to its end. Who stays on the board meanwhile is returned; some may come twice."""
+        """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
         cursor = "0"
         while True:
             step = await self.scan(cursor, count=count, time=time, data=data)
@@ -113,7 +113,7 @@ class RateLimiter(BaseRateLimiter):
     throttle = asynchronous(LimiterCalls.throttle)
 
     async def enforce(self, key: Name, **options: Unpack[Spend]) -> Verdict:
-        """As check, but a call that may not pass raises RateLimited."""
+        """Like check, but raises RateLimited if the call is denied."""
         return enforced(key, await self.check(key, **options))
 
 
@@ -126,7 +126,7 @@ class Lease(BaseLease):
     renew_token = asynchronous(LeaseCalls.renew_token)
 
     async def renew(self) -> bool:
-        """Hold it for another `lease`, from now. False if it was lost."""
+        """Renews the lease, for `lease` from now. False if it was lost."""
         return await self.renew_token(self.token)
 
     async def __aenter__(self) -> Self:

@@ -36,7 +36,7 @@ class BaseLeaderboard:
 class BaseShardedLeaderboard:
     """A board that is cut into 2, 4, 8 … 1024 shards, spread over a cluster by their keys. Answers are exact.
 
-    What cannot be reached is tried again for `timeout` seconds; then IncompleteAnswer is raised.
+    Shards that cannot be reached are retried for `timeout` seconds; then IncompleteAnswer is raised.
     """
 
     def __init__(self, client: Any, name: str, shards: int, *, timeout: float = 10, **schema: Unpack[Schema]):
@@ -47,7 +47,7 @@ class BaseShardedLeaderboard:
 class BaseRateLimiter:
     """Limiters with the same rules, one per key: RateLimiter(client, "5/1s", "1000/1h").
 
-    A rule is "limit/window"; with the algorithm GCRA also "limit/window/burst". `prefix` goes before every key.
+    A rule is "limit/window"; with the algorithm GCRA also "limit/window/burst". `prefix` is added to every key.
     """
 
     def __init__(self, client: Any, *rules: str, prefix: str = "", **limits: Unpack[Limits]):
@@ -66,9 +66,9 @@ def enforced(key: Name, verdict: Verdict) -> Verdict:
 
 
 class BaseLease:
-    """One of `limit` places, held for `lease` unless it is renewed. With limit=1 it is a lock.
+    """One of `limit` leases, which ends after `lease` unless it is renewed. With limit=1 it is a lock.
 
-    As a context manager it waits up to `wait` seconds for a place, and raises LeaseDenied without one.
+    As a context manager it waits up to `wait` seconds for a lease, and raises LeaseDenied if it gets none.
     `token` grows with every grant: pass it on as a fencing token. Each holder needs a Lease of its own.
     """
 
@@ -113,7 +113,7 @@ class BaseLease:
 
 
 class BaseSchedule:
-    """Items that are released at a time. With items=bytes they are bytes."""
+    """Items that become due at a time. With items=bytes they are bytes."""
 
     def __init__(self, client: Any, key: Name, *, items: Callable[[bytes], Any] | None = None):
         self.client = client

@@ -54,7 +54,7 @@ class Period:
 
 
 class Schema(TypedDict, total=False):
-    """What a board is declared with. Without any of it, it is a plain sorted set."""
+    """The schema of a board. Without any options, it is a plain sorted set."""
 
     fields: Sequence[str]  # as in RANK.CREATE: "gold DIGITS 3", "seconds ASC INT"
     order: Literal["ASC", "DESC"]  # of a board without named fields
@@ -196,7 +196,7 @@ class BoardCalls:
     # --- the board --------------------------------------------------------------------------------------
 
     def create(self, *, adopt: bool = False) -> Call[None]:
-        """RANK.CREATE with the declared schema. Writes of scores and attributes do it by themselves."""
+        """RANK.CREATE with the declared schema. Writes of scores and attributes call it if needed."""
         words: Arguments = [self.schema["order"]] if "order" in self.schema else []
         for field in self.schema.get("fields", ()):
             words += ["FIELD", *field.split()]
@@ -225,11 +225,11 @@ class BoardCalls:
         return self._call("INFO", [], optional(_info))
 
     def clear(self) -> Call[int]:
-        """RANK.CLEAR: remove all members, keep the schema. How many there were."""
+        """RANK.CLEAR: remove all members, keep the schema. Returns how many there were."""
         return self._call("CLEAR", [], int)
 
     def rotate(self, archive: Name, *, data: Name | None = None) -> Call[int]:
-        """RANK.ROTATE: the board becomes `archive`, and an empty one takes its place. How many moved."""
+        """RANK.ROTATE: the board becomes `archive`, and an empty one takes its place. Returns how many moved."""
         return self._call("ROTATE", [archive, *option("DATA", data)], int)
 
     def verify(self, *, repair: bool = False, cursor: str = "0", count: int | None = None) -> Call[values.Verification]:
@@ -257,7 +257,7 @@ class BoardCalls:
         return self._add({member: score}, _write(options), int)
 
     def add_many(self, scores: Mapping[str, Score] | Mapping[bytes, Score], **options: Unpack[Write]) -> Call[int]:
-        """RANK.ADD for several members, all or none. How many are new."""
+        """RANK.ADD for several members, all or none. Returns how many are new."""
         return self._add(scores, _write(options), int)
 
     def add_ranked(
@@ -278,7 +278,7 @@ class BoardCalls:
         return self._add(scores, ["WITHRANK", *_rank(period=period), *_write(options)], list_of(self._change))
 
     def multiset(self, scores: Mapping[str, Score] | Mapping[bytes, Score], **options: Unpack[Write]) -> Call[int]:
-        """RANK.MULTISET: as add_many, but one member on a new key makes a board of INT fields."""
+        """RANK.MULTISET: like add_many, but one member on a new key creates a board with INT fields."""
         return self._add(scores, _write(options), int, "MULTISET")
 
     def incr(self, member: Name, delta: Score, *, at: Moment | None = None) -> Call[tuple[Number, ...] | None]:
@@ -297,11 +297,11 @@ class BoardCalls:
         return self._call("REM", members, int)
 
     def trim(self, n: int) -> Call[int]:
-        """RANK.TRIM: keep the best n. How many left."""
+        """RANK.TRIM: keep the best n. Returns how many were removed."""
         return self._call("TRIM", [n], int)
 
     def trim_returning(self, n: int) -> Call[list[str]]:
-        """RANK.TRIM … RETURN: keep the best n. Who left, best first."""
+        """RANK.TRIM … RETURN: keep the best n. Returns the removed members, best first."""
         return self._call("TRIM", [n, "RETURN"], list_of(lambda name: self._member(text(name))))
 
     def pop(self, n: int = 1, *, worst: bool = False, **options: Unpack[Read]) -> Call[list[values.Row]]:
@@ -309,7 +309,7 @@ class BoardCalls:
         return self._call("POP", [n, *flags(worst=worst), *_read(options)], self._many_rows)
 
     def load(self, lines: Iterable[str | bytes], *, nx: bool = False) -> Call[int]:
-        """RANK.LOAD: lines as `scan_lines` returns them, all or none. How many members are new."""
+        """RANK.LOAD: lines as `scan_lines` returns them, all or none. Returns how many members are new."""
         return self._change_call("LOAD", [*flags(nx=nx), *lines], int)
 
     # --- reads ------------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ class BoardCalls:
     def query(
         self, member: Name, *, limit: tuple[int, int] | None = None, **options: Unpack[Read]
     ) -> Call[values.Tied | None]:
-        """RANK.QUERY: the rank of a member, and all who share it."""
+        """RANK.QUERY: the rank of a member, and all members that share it."""
 
         def parse(reply: Any) -> values.Tied:
             answer = json_value(reply)
@@ -373,26 +373,26 @@ class BoardCalls:
         return self._call("BYSCORE", [low, high, *_limit(limit), *_read(options)], self._many_rows)
 
     def among(self, members: Sequence[Name], **options: Unpack[Read]) -> Call[list[values.GroupRow]]:
-        """RANK.AMONG: the ranking inside a group, say friends. Those who are not on the board are left out."""
+        """RANK.AMONG: the ranking within a group, such as friends. Members that are not on the board are left out."""
         words = [len(members), *members, *_read(options)]
         return self._call("AMONG", words, lambda reply: [self._group_row(row) for row in json_value(reply)])
 
     def after(
         self, n: int, score: Score, *, at: Moment | None = None, member: Name | None = None, **options: Unpack[Read]
     ) -> Call[list[values.Row]]:
-        """RANK.AFTER: the n rows that follow a place."""
+        """RANK.AFTER: the n rows after a given row or score."""
         return self._call("AFTER", [n, *_place(score, at, member), *_read(options)], self._many_rows)
 
     def before(
         self, n: int, score: Score, *, at: Moment | None = None, member: Name | None = None, **options: Unpack[Read]
     ) -> Call[list[values.Row]]:
-        """RANK.BEFORE: the n rows just before a place, best first."""
+        """RANK.BEFORE: the n rows just before a given row or score, best first."""
         return self._call("BEFORE", [n, *_place(score, at, member), *_read(options)], self._many_rows)
 
     def scan(
         self, cursor: str = "0", *, count: int | None = None, time: bool = False, data: bool = False
     ) -> Call[values.Scan]:
-        """RANK.SCAN, one step; `scan_all` does all of them."""
+        """One step of RANK.SCAN; `scan_all` runs all of them."""
 
         def parse(reply: Any) -> values.Scan:
             lines = _lines(reply[1])
@@ -429,7 +429,7 @@ class BoardCalls:
         return self._call("FORSCORE", [*_place(score, None, None), *_rank(kind), *_place([], at, member)], int)
 
     def percentile(self, member: Name) -> Call[float | None]:
-        """RANK.PERCENTILE: how many percent of the members are worse."""
+        """RANK.PERCENTILE: the percentage of members that are worse."""
         return self._call("PERCENTILE", [member], optional(lambda reply: float(number(reply))))
 
     def score_at(self, percentile: float) -> Call[float | None]:
@@ -439,7 +439,7 @@ class BoardCalls:
     # --- attributes -------------------------------------------------------------------------------------
 
     def set_data(self, member: Name, data: Mapping[str, str], *, nx: bool = False) -> Call[int]:
-        """RANK.SETDATA: set some attributes, as strings. How many are new."""
+        """RANK.SETDATA: set some attributes, as strings. Returns how many are new."""
         words = [*flags(nx=nx), *(word for pair in data.items() for word in pair)]
         return self._change_call("SETDATA", [member, *words], int)
 
@@ -456,7 +456,7 @@ class BoardCalls:
         return self._call("GETDATA", [member, *attributes], optional(list_of(optional(text))))
 
     def del_data(self, member: Name, *attributes: str) -> Call[int]:
-        """RANK.DELDATA: remove some attributes, or all. How many were removed."""
+        """RANK.DELDATA: remove some attributes, or all. Returns how many were removed."""
         return self._call("DELDATA", [member, *attributes], int)
 
 

@@ -45,7 +45,7 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class Wait(Generic[T]):
-    """For how many milliseconds a call blocks (0: for ever), and the same call for another time."""
+    """For how many milliseconds a call blocks (0: forever), and the same call for another time."""
 
     milliseconds: int
     call_for: Callable[[int], Call[T]]
@@ -105,7 +105,7 @@ def duration(value: Duration) -> str:
     """Seconds as a number, a timedelta, or text with a unit: 500ms, 30s, 5m, 2h, 1d."""
     if isinstance(value, timedelta):
         value = value.total_seconds()
-    # A short time is not 0, which is for ever where a call blocks.
+    # A short time must not become 0, which would block forever.
     return value if isinstance(value, str) else f"{round(value * 1000) or int(value > 0)}ms"
 
 

@@ -1,4 +1,4 @@
-"""DUE.*: items that are released at a time, as values."""
+"""DUE.*: items that become due at a time, as values."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ScheduleCalls:
     def add(
         self, *items: Name, at: Moment | None = None, after: Duration | None = None, nx: bool = False, xx: bool = False
     ) -> Call[int]:
-        """DUE.ADD: how many are new. One that waits is moved, one that is claimed stays."""
+        """DUE.ADD: schedule items. Returns how many are new. A waiting item is moved, a claimed one stays."""
         return self._call("DUE.ADD", [*flags(nx=nx, xx=xx), *_when(at, after), *items], int)
 
     def claim(
@@ -85,7 +85,7 @@ class ScheduleCalls:
         block: Duration | None = None,
         now: Moment | None = None,
     ) -> Call[list[Claim]]:
-        """DUE.CLAIM: what is due, earliest first, yours until the lease ends. At least once."""
+        """DUE.CLAIM: items that are due, earliest first, yours until the lease ends. Delivered at least once."""
 
         def claim(row: Any) -> Claim:
             return Claim(self._item(row[0]), *map(int, row[1:]))
@@ -95,15 +95,15 @@ class ScheduleCalls:
     def pop(
         self, count: int | None = None, *, block: Duration | None = None, now: Moment | None = None
     ) -> Call[list[Due]]:
-        """DUE.POP: what is due, removed at once. At most once."""
+        """DUE.POP: items that are due, removed at once. Delivered at most once."""
         return self._take("DUE.POP", lambda row: Due(self._item(row[0]), int(row[1])), count, None, block, now)
 
     def ack(self, *claims: Claim) -> Call[int]:
-        """DUE.ACK: done. How many were still held."""
+        """DUE.ACK: remove items that are done. Returns how many were still held."""
         return self._call("DUE.ACK", [word for claim in claims for word in (claim.token, claim.item)], int)
 
     def move(self, claim: Claim, *, at: Moment | None = None, after: Duration | None = None) -> Call[Claim | None]:
-        """DUE.MOVE: try again later, or hold it longer. None if it is no longer held."""
+        """DUE.MOVE: retry an item later, or hold it longer. None if it is no longer held."""
 
         def parse(token: int) -> Claim | None:
             return Claim(claim.item, token, claim.attempt, claim.due_ms) if token else None
@@ -111,7 +111,7 @@ class ScheduleCalls:
         return self._call("DUE.MOVE", [*_when(at, after), claim.token, claim.item], parse)
 
     def cancel(self, *items: Name) -> Call[int]:
-        """ZREM: how many there were."""
+        """ZREM: cancel items. Returns how many there were."""
         return self._call("ZREM", items, int)
 
     def info(self, *, now: Moment | None = None) -> Call[ScheduleInfo]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RankError(Exception):
-    """The base of all."""
+    """The base class of all errors of this package."""
 
 
 class CommandError(RankError, ResponseError):
@@ -24,11 +24,11 @@ class SchemaError(CommandError):
 
 
 class ValueOutOfRange(CommandError):
-    """A score is not one that its field can hold."""
+    """A score is out of the range of its field."""
 
 
 class DamagedBoard(CommandError):
-    """Something else has written to the key: see RANK.VERIFY."""
+    """A core command has damaged the board: see RANK.VERIFY."""
 
 
 class WrongType(CommandError):
@@ -53,7 +53,7 @@ class RateLimited(RankError):
 
 
 class LeaseDenied(RankError):
-    """All places are taken; `grant` says when one may be free."""
+    """All leases are taken; `grant` says when one may become free."""
 
     def __init__(self, key: str, grant: Grant):
         super().__init__(f"{key}: all {grant.limit} are taken, the next lease ends in {grant.retry_after_ms} ms")
@@ -79,7 +79,7 @@ _BY_TEXT: tuple[tuple[str, type[CommandError]], ...] = (
 
 
 def translate(error: Exception) -> Exception:
-    """The class of this package for what the server said; other errors are as they were."""
+    """Converts an error of the server to a class of this package; leaves other errors as they are."""
     translated: Exception
     if type(error) is NoPermissionError:
         translated = NotPermitted(str(error))

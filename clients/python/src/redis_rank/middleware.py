@@ -39,7 +39,7 @@ _RULE = re.compile(r"(?P<limit>\d+)/((?P<time>\d+(ms|[smhd]?))|(?P<unit>hour|day
 
 @dataclass(frozen=True)
 class Request:
-    """What rules and costs may look at. Names of headers are in lower case."""
+    """The request, as rules and costs see it. Header names are in lower case."""
 
     method: str
     path: str
@@ -49,7 +49,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Rule:
-    """A limit, whom it counts, and the name that clients see. Whoever has the key None is not counted."""
+    """A limit, the key that it counts, and the name that clients see. Requests whose key is None are not counted."""
 
     name: str
     rule: str

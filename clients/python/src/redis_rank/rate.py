@@ -25,7 +25,7 @@ class Limits(TypedDict, total=False):
 
 
 class Spend(TypedDict, total=False):
-    """The options of one call. `force` counts a call that is denied; `penalty` closes the limiter if it is."""
+    """The options of one call. `force` counts it even if it is denied; `penalty` then closes the limiter."""
 
     cost: int
     force: bool
@@ -72,7 +72,7 @@ class LimiterCalls:
         return self._call(name, [*keys, *rules, *self._limits, *options, "EACH", "JSON"], _parse)
 
     def check(self, key: Name, **options: Unpack[Spend]) -> Call[Verdict]:
-        """RATE.CHECK: may this call pass? If so, it is counted."""
+        """RATE.CHECK: whether this call may pass. If so, it is counted."""
         return self._ask("CHECK", [self._key(key)], self.rules, _spend(options))
 
     def peek(self, key: Name, *, cost: int | None = None, now: Moment | None = None) -> Call[Verdict]:
@@ -80,23 +80,23 @@ class LimiterCalls:
         return self._ask("PEEK", [self._key(key)], self.rules, option("COST", cost) + _now(now))
 
     def refund(self, key: Name, *, cost: int | None = None, now: Moment | None = None) -> Call[Verdict]:
-        """RATE.REFUND: give units back. The verdict is the standing afterwards."""
+        """RATE.REFUND: give units back. Returns the state afterwards."""
         return self._ask("REFUND", [self._key(key)], self.rules, option("COST", cost) + _now(now))
 
     def check_all(
         self, rules: Mapping[str, str] | Sequence[tuple[Name, str]], **options: Unpack[Spend]
     ) -> Call[Verdict]:
-        """RATE.ALL: several keys, each with a rule of its own; all of them count, or none."""
+        """RATE.ALL: several keys, each with its own rule. The call counts for all of them or for none."""
         pairs: list[tuple[Name, str]] = list(rules.items() if isinstance(rules, Mapping) else rules)
         keys: Arguments = [len(pairs), *(self._key(key) for key, _ in pairs)]
         return self._ask("ALL", keys, [rule for _, rule in pairs], _spend(options))
 
     def reset(self, key: Name) -> Call[bool]:
-        """RATE.RESET: forget what was counted. True if there was anything."""
+        """RATE.RESET: delete the limiter. True if there was one."""
         return self._call("RESET", [self._key(key)], bool)
 
     def throttle(self, key: Name, max_burst: int, count: int, period: int, quantity: int = 1) -> Call[list[int]]:
-        """CL.THROTTLE, redis-cell's command, where rank.cl-throttle is on."""
+        """CL.THROTTLE, redis-cell's command, if rank.cl-throttle is on."""
         return Call("CL.THROTTLE", encode([self._key(key), max_burst, count, period, quantity]), list)
 
 
@@ -117,11 +117,11 @@ class LeaseCalls:
         return self._call("ACQUIRE", words, lambda reply: Grant(bool(reply[0]), *map(int, reply[1:])))
 
     def renew_token(self, token: int, *, lease: Duration | None = None, now: Moment | None = None) -> Call[bool]:
-        """RATE.RENEW: hold it longer, from now. False if it is no longer held."""
+        """RATE.RENEW: extend a lease, counted from now. False if it is no longer held."""
         return self._call("RENEW", [token, duration(self.lease if lease is None else lease), *_now(now)], bool)
 
     def release(self, *tokens: int) -> Call[int]:
-        """RATE.RELEASE: how many of them were still held."""
+        """RATE.RELEASE: give leases back. Returns how many were still held."""
         return self._call("RELEASE", tokens, int)
 
     def held(self, *, now: Moment | None = None) -> Call[Held]:

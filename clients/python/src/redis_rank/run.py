@@ -41,7 +41,7 @@ def one(call: Call[T]) -> Steps[T]:
 
 
 def waited(call: Call[T], most: int) -> Steps[T]:
-    """A call that blocks, asked again and again: each time it blocks for `most` milliseconds at most."""
+    """Repeats a call that blocks, for at most `most` milliseconds each time."""
     assert call.wait
     left = call.wait.milliseconds
     while True:

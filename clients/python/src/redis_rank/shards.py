@@ -228,7 +228,7 @@ class ShardedCalls:
         return sum((yield from self._round([self.boards[at].add_many(part, **options) for at, part in parts.items()])))
 
     def incr(self, member: Name, delta: Score) -> Steps[tuple[Number, ...] | None]:
-        """RANK.INCR. If the connection is lost, it is not known whether it counted: that is an error."""
+        """RANK.INCR. If the connection is lost, it fails, because nobody knows whether the increment was made."""
         [scores] = yield from self._round([self.boards[self._home(member)].incr(member, delta)], _REFUSED)
         return scores  # type: ignore[no-any-return]
 
@@ -275,7 +275,7 @@ class ShardedCalls:
         return board.for_score(row.scores, kind=kind)
 
     def friends(self, members: Sequence[Name], **options: Unpack[ShardRead]) -> Steps[list[GroupRow]]:
-        """The ranking inside a group, as RANK.AMONG: two rounds."""
+        """The ranking within a group, like RANK.AMONG: two rounds."""
         parts: dict[int, list[Name]] = {}
         for member in members:
             parts.setdefault(self._home(member), []).append(member)
@@ -374,7 +374,7 @@ class ShardedCalls:
     # --- positions --------------------------------------------------------------------------------------
 
     def _share(self, n: int) -> int:
-        """More of n rows in succession than a shard hardly ever has."""
+        """How many of n consecutive rows to request from a shard: it hardly ever has more of them."""
         return min(n, 2 * -(-n // len(self.boards)) + 8)
 
     def _windows(self, bounds: Bounds, options: ShardRead) -> Steps[list[Window]]:

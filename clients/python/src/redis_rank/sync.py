@@ -69,7 +69,7 @@ class Leaderboard(BaseLeaderboard):
     del_data = sync(BoardCalls.del_data)
 
     def scan_all(self, *, count: int | None = None, time: bool = False, data: bool = False) -> Iterator[Entry]:
-        """RANK.SCAN to its end. Who stays on the board meanwhile is returned; some may come twice."""
+        """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
         cursor = "0"
         while True:
             step = self.scan(cursor, count=count, time=time, data=data)
@@ -109,7 +109,7 @@ class RateLimiter(BaseRateLimiter):
     throttle = sync(LimiterCalls.throttle)
 
     def enforce(self, key: Name, **options: Unpack[Spend]) -> Verdict:
-        """As check, but a call that may not pass raises RateLimited."""
+        """Like check, but raises RateLimited if the call is denied."""
         return enforced(key, self.check(key, **options))
 
 
@@ -122,7 +122,7 @@ class Lease(BaseLease):
     renew_token = sync(LeaseCalls.renew_token)
 
     def renew(self) -> bool:
-        """Hold it for another `lease`, from now. False if it was lost."""
+        """Renews the lease, for `lease` from now. False if it was lost."""
         return self.renew_token(self.token)
 
     def __enter__(self) -> Self:

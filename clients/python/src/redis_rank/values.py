@@ -55,7 +55,7 @@ class Entry(_Scored):
 
 @dataclass(frozen=True, slots=True)
 class Change(_Scored):
-    """What a write did to one member. No rank and no scores: it is not on the board now."""
+    """What a write did to one member. If it is not on the board now, it has no rank and no scores."""
 
     rank: int | None
     previous_rank: int | None

@@ -107,7 +107,7 @@ fn plan(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
     table.plan(number, ticks.saturating_add(ms));
 }
 
-/// Starts the timer for the first key that is to be looked at, unless it fires by then.
+/// Starts the timer for the earliest planned check, unless it fires by then.
 fn start_timer(table: &mut Table, ctx: Ctx) {
     let Some(at) = table.first_look() else { return };
     if table.timer.as_ref().is_some_and(|(_, fires)| *fires <= at) {
@@ -119,8 +119,8 @@ fn start_timer(table: &mut Table, ctx: Ctx) {
     }
 }
 
-/// Gives those who wait what is due, first come, first served. When the next item is due; `None` also if it is due
-/// now, and those who wait cannot have it.
+/// Gives waiting clients the items that are due, first come, first served. Returns when the next item is due; `None` also
+/// if it is due now, but no waiting client can have it.
 fn serve<'m>(moment: &'m Moment<'m>, number: u64) -> Option<i64> {
     let name = table().queue(number)?.name.clone();
     // If the key holds another type, clients keep waiting, as with the core's blocking commands.
