@@ -279,8 +279,8 @@ on_every_server! {
             ("0 a 1/1m", "ERR numkeys takes 1 to 100, got 0"),
             ("x a 1/1m", "ERR numkeys takes 1 to 100, got x"),
             ("9 a 1/1m", "ERR numkeys is 9 but 3 arguments follow"),
-            ("2 a b 1/1m", "ERR RATE.ALL takes a rule for each key, got 2 keys and 1 rules"),
-            ("1 a 1/1m 2/2m", "ERR RATE.ALL takes a rule for each key, got 1 keys and 2 rules"),
+            ("2 a b 1/1m", "ERR RATE.ALL takes a rule for each key, but numkeys is 2 and the number of rules is 1"),
+            ("1 a 1/1m 2/2m", "ERR RATE.ALL takes a rule for each key, but numkeys is 1 and the number of rules is 2"),
             ("2 a a 1/1m 2/1m", "ERR rules take different windows, got 60000ms twice"),
             ("2 a b", "ERR rule takes a limit and a window, got none"),
         ] {
