@@ -287,7 +287,10 @@ impl fmt::Display for Error {
                 write!(f, "ERR a limiter keeps at most {most} windows at a time: use another key for other rules")
             }
             RuleCount { keys, rules } => {
-                write!(f, "ERR RATE.ALL takes a rule for each key, but numkeys is {keys} and the number of rules is {rules}")
+                write!(
+                    f,
+                    "ERR RATE.ALL takes a rule for each key, but numkeys is {keys} and the number of rules is {rules}"
+                )
             }
             KeyCount { named, got: 1 } => write!(f, "ERR numkeys is {named} but 1 argument follows"),
             KeyCount { named, got } => write!(f, "ERR numkeys is {named} but {got} arguments follow"),
