@@ -19,6 +19,18 @@ class Recorder(redis.Redis):  # type: ignore[type-arg]
         self.sent.append(args[0])
         return super().execute_command(*args, **options)
 
+    def pipeline(self, *args: Any, **options: Any) -> Any:
+        """A write travels behind the declaration of its board."""
+        pipeline = super().pipeline(*args, **options)
+        execute = pipeline.execute_command
+
+        def record(*words: Any, **options: Any) -> Any:
+            self.sent.append(words[0])
+            return execute(*words, **options)
+
+        setattr(pipeline, "execute_command", record)
+        return pipeline
+
 
 class Reference(Case):
     def test_calls_send_the_command_of_their_section(self) -> None:
