@@ -9,8 +9,8 @@ use std::fmt;
 
 /// A minute, in milliseconds.
 pub const MINUTE_MS: i64 = 60_000;
-const HOUR_MS: i64 = 60 * MINUTE_MS;
-const DAY_MS: i64 = 24 * HOUR_MS;
+pub const HOUR_MS: i64 = 60 * MINUTE_MS;
+pub const DAY_MS: i64 = 24 * HOUR_MS;
 const WEEK_DAYS: i64 = 7;
 /// Days from a Monday to 1970-01-01, a Thursday.
 const MONDAY_TO_EPOCH: i64 = 3;
@@ -18,7 +18,6 @@ const MONDAY_TO_EPOCH: i64 = 3;
 pub const MAX_MS: i64 = (1 << 53) - 1;
 
 /// A length of time that a calendar knows.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     Hour,
@@ -50,7 +49,6 @@ pub enum Cycle {
 }
 
 /// [start, end) in Unix milliseconds.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     pub start: i64,

@@ -7,25 +7,19 @@ pub use text::Shown;
 use crate::shard::Shard;
 
 /// Damage by core commands, as far as one command can see it.
-#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Damage {
     /// Elements at -inf before the marker.
     MarkerBehind,
     /// Index entries without a marker.
     MarkerLost,
-    /// An element at -inf beside the marker of a board that has no index.
+    /// An element at -inf beside the marker.
     Stray,
-    /// The index and the members disagree about this name.
+    /// The index entries and the elements of this name disagree.
     Index(Shown),
-    /// The numbers of members and of index entries differ.
-    Count { members: u64, entries: u64 },
-    /// The number of elements is even, so the numbers of members and of index entries differ.
-    Size,
 }
 
 /// What is wrong with a line of `RANK.LOAD`.
-#[allow(missing_docs)]
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineProblem {
     NotAnObject(Shown),
@@ -40,12 +34,6 @@ pub enum LineProblem {
     NoField(Shown),
     MissingField(Shown),
     Time(Shown),
-    /// A time that the board cannot hold.
-    TimeRange {
-        first: i64,
-        last: i64,
-        got: i64,
-    },
     Data(Shown),
     /// What another command would say of the same value.
     Other(Box<Error>),
@@ -61,7 +49,6 @@ pub enum NamedKey {
 }
 
 /// Every error a client can get. What each one says, in `Display`, is its documentation.
-#[allow(missing_docs)]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Error {
     /// Too few or too many arguments. The server writes this error itself, with the command's name.
@@ -130,6 +117,10 @@ pub enum Error {
         can_alter: bool,
     },
     OnlyPlain,
+    /// `ADOPT` of a board with tie times.
+    AdoptWithoutSince,
+    /// `SINCE` on a board that keeps no times.
+    SinceWithoutTimes,
     AdoptUndecodable(Shown),
     InfiniteScores,
     ReservedMember,
@@ -152,11 +143,6 @@ pub enum Error {
     OwnedHash,
     NoOwnedHash,
     TooManyHops,
-    AtTakes {
-        first: i64,
-        last: i64,
-        got: i64,
-    },
     /// A line of `RANK.LOAD`, counted from 1.
     Line {
         number: u64,

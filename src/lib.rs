@@ -11,7 +11,6 @@ pub mod due;
 pub mod duration;
 pub mod error;
 #[cfg(any(test, fuzzing))]
-#[allow(missing_docs)]
 pub mod fuzz;
 pub mod number;
 pub mod rate;

@@ -79,6 +79,8 @@ pub static DUE: Family = Family::new("due_calls", "due_errors", "due_denied");
 pub static WRITES: Counter = Counter::new("writes");
 /// Members that a better one pushed out of a bounded board.
 pub static EVICTED: Counter = Counter::new("members_evicted");
+/// Members that were written and did not fit their score.
+pub static OVERFLOWED: Counter = Counter::new("members_overflowed");
 static DAMAGED: Counter = Counter::new("damaged");
 static ROWS_REFUSED: Counter = Counter::new("rows_refused");
 static HOPS_REFUSED: Counter = Counter::new("hops_refused");
@@ -147,12 +149,13 @@ pub fn all() -> impl Iterator<Item = (&'static str, u64)> {
     totals.into_iter().chain(SINGLE.iter().map(|counter| (counter.name, counter.get())))
 }
 
-static SINGLE: [&Counter; 26] = [
+static SINGLE: [&Counter; 27] = [
     &WRITES,
     &RANK.calls,
     &RANK.errors,
     &RANK.denied,
     &EVICTED,
+    &OVERFLOWED,
     &DAMAGED,
     &ROWS_REFUSED,
     &HOPS_REFUSED,

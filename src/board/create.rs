@@ -1,13 +1,15 @@
 //! Sets the schema of a board, and changes the parts of it that may change.
 
+use super::code::TOP_OF_INDEX;
 use super::difference::other_schema;
-use super::index::split_entry;
+use super::index::{is_entry, split_wrapped};
 use super::marker::marker_bytes;
-use super::periods::{Period, PeriodUnit};
-use super::schema::{Data, Rules, Schema, Update};
+use super::periods::{is_period, Period, PeriodUnit};
+use super::schema::{Data, Rules, Schema, Ties, Update};
+use super::schema_text::Creation;
 use super::store::{Direction, Only, Store};
 use super::Board;
-use crate::calendar::Offset;
+use crate::calendar::{Offset, HOUR_MS};
 use crate::error::{Error, Result, Shown};
 
 /// Up to this many elements are all checked, which takes a few milliseconds.
@@ -45,18 +47,26 @@ impl Alteration {
 }
 
 impl<S: Store> Board<S> {
-    /// Sets the schema of the board with this key. If it has this schema already, nothing changes.
-    pub fn create(&mut self, rules: Rules, adopt: bool, key: &[u8]) -> Result<()> {
+    /// Sets the schema of the board with this key. If it has this schema already, nothing changes. Tie times are counted
+    /// from `now`, unless the client says otherwise.
+    pub fn create(&mut self, Creation { rules, since, adopt }: Creation, key: &[u8], now: i64) -> Result<()> {
         if self.marker.is_some() {
             let own = self.schema.rules.seen_by(key);
-            return if own == rules { Ok(()) } else { Err(other_schema(&own, &rules)) };
+            let is_same = own == rules && since.is_none_or(|since| since == self.since);
+            return if is_same { Ok(()) } else { Err(other_schema((&own, self.since()), (&rules, since))) };
         }
         let schema = Schema::new(rules);
         if self.store.card() > 0 {
-            self.check_adoption(&schema, adopt)?;
+            if adopt && since.is_none() && schema.rules.ties != Ties::Shared {
+                return Err(Error::AdoptWithoutSince);
+            }
+            self.check_adoption(&schema, since.unwrap_or(0), adopt)?;
             self.check_shard(&schema)?;
+            if schema.layout.is_coded() {
+                self.entries.set(None);
+            }
         }
-        self.rewrite(&schema.rules);
+        self.rewrite(&schema.rules, since.unwrap_or_else(|| default_since(now)));
         match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
             // An adopted board may be damaged and its schema still be right. RANK.VERIFY reports the damage.
             Err(Error::Damaged(_) | Error::Undecodable(_)) => Ok(()),
@@ -64,7 +74,7 @@ impl<S: Store> Board<S> {
         }
     }
 
-    fn check_adoption(&self, schema: &Schema, adopt: bool) -> Result<()> {
+    fn check_adoption(&self, schema: &Schema, since: i64, adopt: bool) -> Result<()> {
         let card = self.store.card();
         let lowest = self.store.count_below(f64::NEG_INFINITY, true)?;
         if schema.layout.is_plain() {
@@ -74,7 +84,6 @@ impl<S: Store> Board<S> {
         if !adopt {
             return Err(Error::OnlyPlain);
         }
-        let spill = schema.layout.spill_len();
         let good = |is_good: bool, element: &[u8]| {
             if is_good {
                 Ok(())
@@ -82,18 +91,19 @@ impl<S: Store> Board<S> {
                 Err(Error::AdoptUndecodable(Shown::new(element)))
             }
         };
-        self.look_at(0, lowest, |element, _| {
-            good(spill > 0 && split_entry(element).is_some_and(|(_, s)| s.len() + 1 == spill), element)
-        })?;
-        self.look_at(lowest, card, |element, score| good(schema.layout.decode(score, element).is_some(), element))
+        let below = if schema.layout.is_coded() { self.store.count_below(TOP_OF_INDEX, true)? } else { lowest };
+        self.look_at(0, below, |element, score| good(schema.layout.is_coded() && is_entry(element, score), element))?;
+        self.look_at(below, card, |element, score| good(schema.layout.decode(score, element, since).is_some(), element))
     }
 
     /// Whether the members belong to the shard that the board becomes.
     fn check_shard(&self, schema: &Schema) -> Result<()> {
         let Some(shard) = schema.rules.shard else { return Ok(()) };
-        let lowest = self.store.count_below(f64::NEG_INFINITY, true)?;
-        self.look_at(lowest, self.store.card(), |element, _| {
-            shard.check(element.get(schema.layout.spill_len()..).unwrap_or_default(), self.store.key_name())
+        let is_coded = schema.layout.is_coded();
+        let below = if is_coded { self.store.count_below(TOP_OF_INDEX, true)? } else { 0 };
+        self.look_at(below, self.store.card(), |element, _| {
+            let wrapped = split_wrapped(element).filter(|_| is_coded);
+            shard.check(wrapped.map_or(element, |(_, name)| name), self.store.key_name())
         })
     }
 
@@ -131,19 +141,33 @@ impl<S: Store> Board<S> {
             self.check_leavers(keep)?;
         }
         if rules != self.schema.rules {
-            self.rewrite(&rules);
+            self.rewrite(&rules, self.since);
         }
         self.trim(keep, false).map(drop)
     }
 
     /// Writes another marker. Adds before it removes, so that the key never vanishes in between.
-    pub fn rewrite(&mut self, rules: &Rules) {
-        let marker = self.store.name(&marker_bytes(rules));
+    pub fn rewrite(&mut self, rules: &Rules, since: i64) {
+        let marker = self.store.name(&marker_bytes(rules, since));
         self.store.put(&marker, f64::NEG_INFINITY, Only::Any);
         if let Some(old) = self.marker.replace(marker) {
             self.store.remove(&old);
         }
-        self.counted.set(None);
-        self.assume(Schema::new(rules.clone()));
+        self.assume(Schema::new(rules.clone()), since);
     }
+}
+
+/// What tie times of an emptied board are counted from. A period keeps its start.
+pub fn renewed_since(key: &[u8], since: i64, now: i64) -> i64 {
+    if is_period(key, since) {
+        since
+    } else {
+        default_since(now)
+    }
+}
+
+/// What tie times of a new board are counted from: now, rounded down to the hour, so that clients which create the same
+/// board at about the same time write the same marker.
+pub fn default_since(now: i64) -> i64 {
+    now.max(0) / HOUR_MS * HOUR_MS
 }

@@ -8,7 +8,7 @@ use crate::calendar::Cycle;
 use crate::error::{Error, Shown};
 
 /// The error for a board whose rules differ from those that the client asked for.
-pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
+pub fn other_schema((own, own_since): (&Rules, Option<i64>), (asked, since): (&Rules, Option<i64>)) -> Error {
     let mut differences = Vec::new();
     let mut compare = |own: String, asked: String| {
         if own != asked {
@@ -24,6 +24,10 @@ pub fn other_schema(own: &Rules, asked: &Rules) -> Error {
     };
     let fixed = fixed.max(compare(format!("TIES {}", own.ties), format!("TIES {}", asked.ties)));
     let fixed = fixed.max(compare(shard(own), shard(asked)));
+    let fixed = match (own_since, since) {
+        (Some(own), Some(asked)) => fixed.max(compare(format!("SINCE {own}"), format!("SINCE {asked}"))),
+        _ => fixed,
+    };
     compare(keep(own), keep(asked));
     compare(format!("UPDATE {}", own.update), format!("UPDATE {}", asked.update));
     compare(data(own), data(asked));
@@ -84,7 +88,7 @@ mod tests {
     fn what_differs_is_named() {
         let rules = |text: &str| {
             let words: Vec<&[u8]> = text.split(' ').filter(|word| !word.is_empty()).map(str::as_bytes).collect();
-            Rules::parse_create(b"board:2:{0}", &words).expect("a schema").0
+            Rules::parse_create(b"board:2:{0}", &words).expect("a schema").rules
         };
         let cases = [
             ("", "ASC", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT", false),
@@ -110,7 +114,7 @@ mod tests {
         ];
         for (own, asked, differences, can_alter) in cases {
             let expected = Error::OtherSchema { differences: differences.to_owned(), can_alter };
-            assert_eq!(other_schema(&rules(own), &rules(asked)), expected, "{own} / {asked}");
+            assert_eq!(other_schema((&rules(own), None), (&rules(asked), None)), expected, "{own} / {asked}");
         }
     }
 }

@@ -1,25 +1,35 @@
-//! The index of a spilled board: an entry at -inf for each member, found by the member's name.
+//! How members of a coded board that do not fit their score are stored, and found by name.
 //!
-//! An entry is a tag, the length of the name, the name, and the bytes that are spilled in front of the member. Entries
-//! sort by name, after the marker and before the members, both by score and by bytes. So an entry is found by its bytes,
-//! with a search that is meant for sorted sets of equal scores. A foreign element with a low first byte can mislead that
-//! search, so what it finds is proven here, never assumed.
+//! A member whose code is longer than its score has the element `\x02`, tail, name: it is *wrapped*. A tail ends by
+//! itself, so two members never have the same element. To find it by name, each such member has *index entries*, which
+//! hold its tail: the elements `\x01`, number, name, with eight groups of the tail in each score. So a look-up is a
+//! `ZSCORE` or two, a change of the tail changes entries in place, and nothing has to be searched for.
+//!
+//! Names that begin with the bytes 0 to 2 would be mistaken for a marker, an entry or a wrapped member. They are always
+//! wrapped.
 
-use super::layout::MEMBER_TAG;
-use super::store::{Direction, Store};
-use super::{Board, Located};
+use super::code::{number_of, score_of, Tail};
+use super::store::{Only, Store};
+use super::Board;
 use crate::error::{Damage, Error, Result, Shown};
 
 pub(super) const ENTRY_TAG: u8 = 1;
-const LENGTH_BYTES: usize = 4;
-const SLOT_BYTES: usize = 8;
+pub(super) const WRAPPED_TAG: u8 = 2;
+
+/// How many groups of a tail an entry holds.
+const GROUPS: usize = 8;
+/// The number of an entry is 2^61, these flags, the number of groups less one, and the groups.
+const ENTRY: u64 = 1 << 61;
+const FIRST: u64 = 1 << 60;
+const MORE: u64 = 1 << 59;
+const COUNT_SHIFT: u32 = 56;
 
 /// Most elements are shorter than this.
 const SHORT: usize = 128;
 
 /// Calls `make` with the concatenated parts.
 #[inline]
-pub(super) fn joined<T>(parts: [&[u8]; 3], make: impl FnOnce(&[u8]) -> T) -> T {
+fn joined<T>(parts: [&[u8]; 3], make: impl FnOnce(&[u8]) -> T) -> T {
     let [a, b, c] = parts;
     let (first, second) = (a.len(), a.len() + b.len());
     let mut short = [0; SHORT];
@@ -34,91 +44,166 @@ pub(super) fn joined<T>(parts: [&[u8]; 3], make: impl FnOnce(&[u8]) -> T) -> T {
     }
 }
 
-/// What comes before the name in its entry.
-pub(super) fn entry_start(name: &[u8]) -> [u8; 1 + LENGTH_BYTES] {
-    let [a, b, c, d] = u32::try_from(name.len()).unwrap_or(u32::MAX).to_be_bytes();
-    [ENTRY_TAG, a, b, c, d]
+/// Whether a name, as an element of its own, would look like a marker, an entry or a wrapped member.
+pub(super) fn needs_wrapping(name: &[u8]) -> bool {
+    matches!(name.first(), Some(0..=WRAPPED_TAG))
 }
 
-/// The name and the spilled bytes of an entry; `None` if it is not an entry.
-pub(super) fn split_entry(entry: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = entry.strip_prefix(&[ENTRY_TAG])?.split_first_chunk::<LENGTH_BYTES>()?;
-    rest.split_at_checked(u32::from_be_bytes(*length) as usize)
+/// The tail and the name of a wrapped member.
+pub fn split_wrapped(element: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = element.strip_prefix(&[WRAPPED_TAG])?;
+    let last = rest.iter().position(|group| group & 1 == 0)?;
+    rest.split_at_checked(last + 1)
 }
 
-/// Whether an element at -inf is an entry of some spilled board.
-pub(super) fn looks_like_entry(element: &[u8]) -> bool {
-    split_entry(element).is_some_and(|(_, spill)| !spill.is_empty() && spill.len().is_multiple_of(SLOT_BYTES))
+/// The element of a wrapped member.
+pub(super) fn wrapped<S: Store>(store: &S, tail: &[u8], name: &[u8]) -> S::Name {
+    joined([&[WRAPPED_TAG], tail, name], |element| store.name(element))
+}
+
+/// The element of one of a name's entries.
+pub(super) fn entry<S: Store>(store: &S, number: u8, name: &[u8]) -> S::Name {
+    joined([&[ENTRY_TAG, number], name, &[]], |element| store.name(element))
+}
+
+/// The number and the name of an entry.
+pub(super) fn split_entry(element: &[u8]) -> Option<(u8, &[u8])> {
+    match element {
+        [ENTRY_TAG, number, name @ ..] => Some((*number, name)),
+        _ => None,
+    }
+}
+
+/// The numbers and scores of the entries for a tail.
+pub fn entry_scores(tail: &[u8]) -> impl Iterator<Item = (u8, f64)> + '_ {
+    let entries = tail.len().div_ceil(GROUPS);
+    tail.chunks(GROUPS).zip(0_u8..).map(move |(groups, number)| {
+        let packed =
+            (0..GROUPS).fold(0, |packed, i| packed << 7 | groups.get(i).map_or(0, |group| u64::from(group >> 1)));
+        let first = if number == 0 { FIRST } else { 0 };
+        let more = if usize::from(number) + 1 < entries { MORE } else { 0 };
+        let count = (groups.len() as u64 - 1) << COUNT_SHIFT;
+        (number, score_of(ENTRY + first + more + count + packed))
+    })
+}
+
+/// The lowest score of a first entry: as many members overflow as there are scores from here to `TOP_OF_INDEX`.
+pub(super) fn lowest_first_entry() -> f64 {
+    score_of(ENTRY + FIRST)
+}
+
+/// Adds the groups of an entry to a tail. Returns whether another entry follows; `None` if it is not an entry.
+fn read_entry(number: u8, score: f64, tail: &mut Tail) -> Option<bool> {
+    let bits = number_of(score)?.checked_sub(ENTRY).filter(|bits| *bits < ENTRY)?;
+    let (first, more, count) = (bits & FIRST != 0, bits & MORE != 0, (bits >> COUNT_SHIFT & 7) as usize + 1);
+    let groups = (0..GROUPS).map(|i| (bits >> (7 * (GROUPS - 1 - i)) & 0x7f) as u8);
+    let is_zero_behind = groups.clone().skip(count).all(|group| group == 0);
+    if first != (number == 0) || more && count < GROUPS || !is_zero_behind {
+        return None;
+    }
+    tail.extend(groups.take(count).map(|group| group << 1 | 1));
+    Some(more)
+}
+
+/// Whether an element has the form of an entry.
+pub(super) fn is_entry(element: &[u8], score: f64) -> bool {
+    split_entry(element).is_some_and(|(number, _)| read_entry(number, score, &mut Tail::new()).is_some())
+}
+
+/// What the entries of a name say.
+pub(super) enum Entries {
+    Absent,
+    Tail(Tail),
+    /// One is missing, or is not an entry.
+    Damaged,
+}
+
+/// Reads the entries of a name.
+pub(super) fn read_entries<S: Store>(store: &S, name: &[u8]) -> Entries {
+    let mut tail = Tail::new();
+    for number in 0..=u8::MAX {
+        let more = match store.score(&entry(store, number, name)) {
+            None if number == 0 => return Entries::Absent,
+            score => score.and_then(|score| read_entry(number, score, &mut tail)),
+        };
+        match more {
+            Some(true) => {}
+            Some(false) => {
+                if let Some(last) = tail.last_mut() {
+                    *last &= !1;
+                }
+                return Entries::Tail(tail);
+            }
+            None => break,
+        }
+    }
+    Entries::Damaged
+}
+
+/// Whether an element is an entry, the first or a later one, of a member that is there.
+pub(super) fn is_entry_of_member<S: Store>(store: &S, element: &[u8], score: f64) -> bool {
+    let Some((_, name)) = split_entry(element).filter(|_| is_entry(element, score)) else { return false };
+    matches!(read_entries(store, name), Entries::Tail(tail) if store.score(&wrapped(store, &tail, name)).is_some())
+}
+
+/// The error for a name whose entries and elements disagree.
+#[cold]
+pub(super) fn misindexed(name: &[u8]) -> Error {
+    Error::Damaged(Damage::Index(Shown::new(name)))
 }
 
 impl<S: Store> Board<S> {
-    /// The entry that belongs to a member's element.
-    pub(super) fn entry_of(&self, element: &S::Name) -> S::Name {
-        let (spill, name) = element.as_ref().split_at_checked(self.schema.layout.spill_len()).unwrap_or_default();
-        let spill = spill.get(1..).unwrap_or_default();
-        joined([&entry_start(name), name, spill], |entry| self.store.name(entry))
-    }
-
-    /// The member's element that an entry leads to.
-    pub(super) fn element_of(&self, name: &[u8], spill: &[u8]) -> S::Name {
-        joined([&[MEMBER_TAG], spill, name], |element| self.store.name(element))
-    }
-
-    /// Whether an entry at -inf has the form of this board's.
-    pub(super) fn is_entry(&self, element: &[u8]) -> bool {
-        let length = self.schema.layout.spill_len().saturating_sub(1);
-        self.schema.layout.spills() && split_entry(element).is_some_and(|(_, spill)| spill.len() == length)
-    }
-
-    /// The element of a member of a spilled board.
-    pub(super) fn look_up(&self, member: &S::Name) -> Result<Option<Located<S::Name>>> {
-        joined([&entry_start(member.as_ref()), member.as_ref(), &[]], |start| self.look_up_from(start, member))
-    }
-
-    fn look_up_from(&self, start: &[u8], member: &S::Name) -> Result<Option<Located<S::Name>>> {
-        let damaged = || Error::Damaged(Damage::Index(Shown::new(member.as_ref())));
-        let (mut first, mut twice) = (None, false);
-        self.store.walk_bytes(start, &mut |element: S::Name, score: f64| {
-            let is_own = score == f64::NEG_INFINITY && element.as_ref().starts_with(start);
-            if first.is_some() {
-                twice = is_own;
-                return false;
-            }
-            first = Some((element, score, is_own));
-            is_own
-        });
-        let Some((entry, _, true)) = first else {
-            return if self.is_proven_absent(first) { Ok(None) } else { Err(damaged()) };
+    /// The wrapped element of a member, as its entries have it.
+    pub(super) fn look_up_wrapped(&self, name: &[u8]) -> Result<Option<(S::Name, f64)>> {
+        let tail = match read_entries(&self.store, name) {
+            Entries::Absent => return Ok(None),
+            Entries::Damaged => return Err(misindexed(name)),
+            Entries::Tail(tail) => tail,
         };
-        let spill = entry.as_ref().get(start.len()..).unwrap_or_default();
-        if twice || spill.len() + 1 != self.schema.layout.spill_len() {
-            return Err(damaged());
+        let element = wrapped(&self.store, &tail, name);
+        match self.store.score(&element) {
+            Some(score) => Ok(Some((element, score))),
+            None => Err(misindexed(name)),
         }
-        let element = self.element_of(member.as_ref(), spill);
-        let score = self.store.score(&element).filter(|score| *score > f64::NEG_INFINITY);
-        score.map(|score| Some((element, score, Some(entry)))).ok_or_else(damaged)
     }
 
-    /// The spilled bytes of each entry that a name has.
-    pub(super) fn entries_of(&self, name: &S::Name, visit: &mut dyn FnMut(&[u8])) {
-        let start = [&entry_start(name.as_ref()), name.as_ref()].concat();
-        self.store.walk_bytes(&start, &mut |entry: S::Name, score: f64| {
-            let spill = entry.as_ref().strip_prefix(start.as_slice()).filter(|_| score == f64::NEG_INFINITY);
-            spill.filter(|spill| spill.len() + 1 == self.schema.layout.spill_len()).map(&mut *visit);
-            spill.is_some()
-        });
+    /// The tail and the name of a member's element, if it is a wrapped one.
+    pub(super) fn split<'e>(&self, element: &'e S::Name) -> Option<(&'e [u8], &'e [u8])> {
+        if self.schema.layout.is_coded() {
+            split_wrapped(element.as_ref())
+        } else {
+            None
+        }
     }
 
-    /// Whether a search for an entry that ended on `found` cannot have missed any.
-    ///
-    /// A search moves on only over elements with lower bytes than the entry's. So it is right if it never left the
-    /// elements at -inf, which are in byte order: if it ended on one, or on the first element behind all of them.
-    pub(super) fn is_proven_absent(&self, found: Option<(S::Name, f64, bool)>) -> bool {
-        let first_member = || self.store.next(f64::NEG_INFINITY, Direction::Up);
-        match found {
-            Some((_, f64::NEG_INFINITY, _)) => true,
-            Some((element, ..)) => first_member().is_some_and(|(first, _)| first.as_ref() == element.as_ref()),
-            None => first_member().is_none(),
+    /// Replaces the entries for the tail of an old element by those for the tail of a new one. Adds before it removes.
+    pub(super) fn replace_entries(&mut self, old: Option<&S::Name>, new: Option<&S::Name>) {
+        let old = old.and_then(|element| self.split(element));
+        let new = new.and_then(|element| self.split(element));
+        // A foreign element may have a longer tail than any member has entries for.
+        let count = |split: Option<(&[u8], &[u8])>| split.map_or(0, |(tail, _)| tail.len().div_ceil(GROUPS).min(256));
+        let (had, has) = (count(old), count(new));
+        if let Some((tail, name)) = new {
+            for (number, score) in entry_scores(tail) {
+                let entry = entry(&self.store, number, name);
+                self.store.put(&entry, score, Only::Any);
+            }
+        }
+        if let Some((_, name)) = old {
+            for number in has..had {
+                let entry = entry(&self.store, number as u8, name);
+                self.store.remove(&entry);
+            }
+        }
+        self.entries.set(self.entries.get().map(|entries| (entries + has as u64).saturating_sub(had as u64)));
+    }
+
+    /// Checks that a wrapped element is the one that the entries of its name lead to.
+    pub(super) fn check_entries(&self, element: &S::Name) -> Result<()> {
+        let Some((tail, name)) = self.split(element) else { return Ok(()) };
+        match read_entries(&self.store, name) {
+            Entries::Tail(own) if *own == *tail => Ok(()),
+            _ => Err(misindexed(name)),
         }
     }
 }

@@ -101,10 +101,9 @@ impl Counter {
 }
 
 impl<S: Store> Board<S> {
-    /// How many of `count` rows exist from a position on. The first rows need no count, because each is looked at anyway.
+    /// How many of `count` rows exist from a position on.
     pub fn rows_from(&self, first: u64, count: u64) -> Result<u64> {
-        let members = if first == 0 { self.present()? } else { self.members()? };
-        Ok(members.saturating_sub(first).min(count))
+        Ok(self.members()?.saturating_sub(first).min(count))
     }
 
     /// The rows from a position on.
@@ -194,8 +193,8 @@ impl<S: Store> Board<S> {
 
     #[inline(always)]
     pub(super) fn row_of(&self, element: &S::Name, decoded: Decoded, rank: u64) -> Row {
-        let time = decoded.time.map(|time| self.schema.layout.unix_ms(time));
-        Row { rank, member: NameBytes::from_slice(self.name_of(element)), values: decoded.values, time }
+        let Decoded { values, time } = decoded;
+        Row { rank, member: NameBytes::from_slice(self.name_of(element)), values, time }
     }
 
     /// The groups of equal members between two positions at which groups begin, of which `skipped` come before. Each is
@@ -292,7 +291,7 @@ impl<S: Store> Board<S> {
         direction: Direction,
         visit: &mut dyn FnMut(S::Name, f64) -> Result<()>,
     ) -> Result<()> {
-        let members = self.present()?;
+        let members = self.members()?;
         // A walk ends with the last member, so it never reaches what is below.
         let reach = if direction == self.direction() { members.saturating_sub(first) } else { first + 1 };
         let mut left = count.min(reach);
@@ -305,28 +304,5 @@ impl<S: Store> Board<S> {
             left -= 1;
             Ok(left > 0)
         })
-    }
-
-    /// The position after this many groups, by walking.
-    pub(super) fn walk_groups(&self, from: u64, groups: u64) -> Result<u64> {
-        let (mut position, mut left) = (from, self.members()?.saturating_sub(from));
-        let (mut seen, mut last) = (0, None);
-        if groups == 0 || left == 0 {
-            return Ok(from);
-        }
-        self.store.walk(self.index_at(from)?.into(), self.direction(), &mut |element, score| {
-            let values = self.decode(&element, score)?.values;
-            if last.as_ref() != Some(&values) {
-                seen += 1;
-                if seen > groups {
-                    return Ok(false);
-                }
-                last = Some(values);
-            }
-            position += 1;
-            left -= 1;
-            Ok(left > 0)
-        })?;
-        Ok(position)
     }
 }

@@ -3,14 +3,19 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use super::index::looks_like_entry;
-use super::schema::{Rules, Schema};
-use super::store::{Direction, Store};
+use super::code::TOP_OF_INDEX;
+use super::index::is_entry_of_member;
+use super::schema::{Rules, Schema, Ties};
+use super::store::{Direction, Lowest, Store};
+use crate::calendar::MAX_MS;
 use crate::error::{Damage, Error, Result, Shown};
+use crate::number::parse_integer;
 
-/// What every marker starts with; NUL makes it sort before index entries and members.
+/// What every marker starts with.
 pub const MARKER_START: &[u8] = b"\0rank ";
-const VERSION: &[u8] = b"1";
+const VERSION: &[u8] = b"2";
+/// What comes before the last word of the text of a board with tie times.
+const SINCE: &[u8] = b" SINCE ";
 
 /// How many elements at -inf are checked if the first one is not a marker.
 const MOST_BEHIND: usize = 16;
@@ -19,7 +24,7 @@ const MOST_BEHIND: usize = 16;
 const MOST_INTERNED: usize = 4096;
 const LONGEST_INTERNED: usize = 1024;
 
-/// Parsed schemas by their text. Another schema has another text, so nothing can go stale. Only the main thread uses
+/// Parsed schemas by their text, without `SINCE`. Another schema has another text, so nothing can go stale. Only the main thread uses
 /// this, but it is not thread-local: a thread-local would keep the code in memory after `MODULE UNLOAD`.
 static INTERNED: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
 static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(make_implicit);
@@ -40,6 +45,11 @@ pub struct Marker<N> {
     pub element: N,
     /// What it says.
     pub schema: Arc<Schema>,
+    /// Unix milliseconds that tie times are counted from. It differs from board to board, and so is not part of the schema,
+    /// which boards share.
+    pub since: i64,
+    /// Whether the board may have index entries.
+    pub has_entries: bool,
 }
 
 fn make_implicit() -> Arc<Schema> {
@@ -55,41 +65,42 @@ impl<N: AsRef<[u8]>> Marker<N> {
     /// Finds the marker; an error if it is not in its place. Costs almost nothing on a sorted set without one.
     #[inline]
     pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
-        match store.lowest() {
-            None => Ok(None),
-            Some((element, more)) if element.as_ref().starts_with(MARKER_START) => {
-                let schema = read(element.as_ref())?;
-                // Without an index the marker is alone at -inf.
-                if more && !schema.layout.spills() {
-                    return Err(Error::Damaged(Damage::Stray));
-                }
-                Ok(Some(Marker { element, schema }))
+        let Some(Lowest { element, score, next }) = store.lowest(TOP_OF_INDEX) else { return Ok(None) };
+        if score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START) {
+            if next == Some(f64::NEG_INFINITY) {
+                return Err(Error::Damaged(Damage::Stray));
             }
-            // A member of a sorted set without a schema, or damage.
-            Some(_) => match Marker::find_anywhere(store)? {
-                None => Ok(None),
-                Some(_) => Err(Error::Damaged(Damage::MarkerBehind)),
-            },
+            return Marker::read(element, next.is_some()).map(Some);
+        }
+        // A member of a sorted set without a schema, or damage.
+        if score > f64::NEG_INFINITY {
+            let is_lost = is_entry_of_member(store, element.as_ref(), score);
+            return if is_lost { Err(Error::Damaged(Damage::MarkerLost)) } else { Ok(None) };
+        }
+        match Marker::find_anywhere(store)? {
+            None => Ok(None),
+            Some(_) => Err(Error::Damaged(Damage::MarkerBehind)),
         }
     }
 
     /// Finds a marker that may come after other elements.
     #[cold]
     pub fn find_anywhere<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
-        let (mut marker, mut entries, mut seen) = (None, false, 0);
+        let (mut marker, mut seen) = (None, 0);
         store.walk_score(f64::NEG_INFINITY, Direction::Up, &mut |element: N| {
-            entries |= looks_like_entry(element.as_ref());
             if element.as_ref().starts_with(MARKER_START) {
                 marker = Some(element);
             }
             seen += 1;
             marker.is_none() && seen <= MOST_BEHIND
         });
-        let Some(element) = marker else {
-            return if entries { Err(Error::Damaged(Damage::MarkerLost)) } else { Ok(None) };
-        };
-        let schema = read(element.as_ref())?;
-        Ok(Some(Marker { element, schema }))
+        marker.map(|element| Marker::read(element, true)).transpose()
+    }
+
+    fn read(element: N, has_others_below: bool) -> Result<Marker<N>> {
+        let (schema, since) = read(marker_text(element.as_ref()))?;
+        let has_entries = has_others_below && schema.layout.is_coded();
+        Ok(Marker { element, schema, since, has_entries })
     }
 }
 
@@ -98,13 +109,28 @@ pub fn marker_text(marker: &[u8]) -> &[u8] {
     marker.get(MARKER_START.len()..).unwrap_or_default()
 }
 
-/// The schema of a marker.
-fn read(marker: &[u8]) -> Result<Arc<Schema>> {
-    let text = marker_text(marker);
-    match text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(b" ")) {
-        Some(schema) => intern(schema),
-        None => Err(unreadable(text)),
+/// The schema in the text of a marker, and what its tie times are counted from.
+fn read(text: &[u8]) -> Result<(Arc<Schema>, i64)> {
+    let Some(rest) = text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(b" ")) else {
+        return Err(unreadable(text));
+    };
+    let (schema, since) = match split_since(rest) {
+        Some((schema, since)) => (intern(schema)?, Some(since)),
+        None => (intern(rest)?, None),
+    };
+    if schema.layout.has_time() == since.is_some() {
+        Ok((schema, since.unwrap_or(0)))
+    } else {
+        Err(Error::BadMarker(Shown::new(text)))
     }
+}
+
+/// Takes `SINCE ms`, which is always last, from the text of a marker.
+fn split_since(text: &[u8]) -> Option<(&[u8], i64)> {
+    let last = text.iter().rposition(|byte| *byte == b' ')?;
+    let schema = text.get(..=last)?.strip_suffix(SINCE)?;
+    let since = parse_integer(text.get(last + 1..)?).filter(|ms| (0..=MAX_MS).contains(ms))?;
+    Some((schema, since))
 }
 
 #[cold]
@@ -115,9 +141,10 @@ fn unreadable(text: &[u8]) -> Error {
     }
 }
 
-/// The bytes of a marker.
-pub fn marker_bytes(rules: &Rules) -> Vec<u8> {
-    [MARKER_START, VERSION, b" ", rules.to_string().as_bytes()].concat()
+/// The bytes of a marker. The time is left out on a board that keeps none.
+pub fn marker_bytes(rules: &Rules, since: i64) -> Vec<u8> {
+    let since = if rules.ties == Ties::Shared { String::new() } else { format!(" SINCE {since}") };
+    [MARKER_START, VERSION, b" ", rules.to_string().as_bytes(), since.as_bytes()].concat()
 }
 
 /// Frees the parsed schemas, before the module is unloaded.

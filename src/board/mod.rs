@@ -1,6 +1,7 @@
 //! Boards, independent of the server: schema, order, ranks and writes on a `Store`.
 
 mod attributes;
+mod code;
 mod create;
 mod difference;
 mod index;
@@ -22,14 +23,13 @@ mod verify;
 mod write;
 
 #[cfg(any(test, fuzzing))]
-#[allow(missing_docs)]
 pub mod tests;
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 pub use attributes::{parse_object, remove_attributes, set_attributes, Attributes};
-pub use create::Alteration;
+pub use create::{renewed_since, Alteration};
 pub use layout::Decoded;
 pub use listing::{Group, Row};
 pub use load::{lines_of, Line, Loaded};
@@ -39,13 +39,15 @@ pub use point::Point;
 pub use rank::{FieldBound, Kind};
 pub use scan::{Cursor, Step};
 pub use schema::{Order, Rules, Schema, Update};
-pub use schema_text::{client_data, parse_update};
-pub use store::{Direction, Only, Put, Spot, Store};
+pub use schema_text::{client_data, parse_time, parse_update, Creation};
+pub use store::{Direction, Lowest, Only, Put, Spot, Store};
 pub use value::{Tuple, Value};
 pub use write::{Pairs, Plan, Scores, Standing, Start, Write, Written};
 
 use crate::error::{Damage, Error, Result, Shown};
-use index::joined;
+use code::TOP_OF_INDEX;
+use index::{needs_wrapping, wrapped};
+use layout::SortKey;
 use marker::{marker_text, Marker};
 
 /// A sorted set as a leaderboard.
@@ -55,9 +57,11 @@ pub struct Board<S: Store> {
     /// The element that carries the schema.
     marker: Option<S::Name>,
     schema: Arc<Schema>,
+    /// Unix milliseconds that tie times are counted from; 0 on a board without them.
+    since: i64,
     order: Order,
-    /// How many members a spilled board has, once they were counted.
-    counted: Cell<Option<u64>>,
+    /// How many index entries there are, once that is known.
+    entries: Cell<Option<u64>>,
     /// How many distinct scores `DENSE` ranks may still hop over.
     hops: Cell<u64>,
     /// Names of members that left, if the command wants to know them.
@@ -68,16 +72,11 @@ pub struct Board<S: Store> {
 pub struct Found<N> {
     /// Its element.
     pub element: N,
-    /// Its index entry, on a spilled board.
-    entry: Option<N>,
     /// The score of the element.
     pub score: f64,
     /// What the element says.
     pub decoded: Decoded,
 }
-
-/// The element of a member, its score, and on a spilled board its index entry.
-type Located<N> = (N, f64, Option<N>);
 
 impl<S: Store> Board<S> {
     /// Opens a board that is not damaged, or does not exist yet.
@@ -89,7 +88,10 @@ impl<S: Store> Board<S> {
 
     /// Opens a board to repair it: the marker may come after other elements.
     pub fn open_damaged(store: S) -> Result<Board<S>> {
-        let marker = Marker::find_anywhere(&store)?;
+        let marker = match Marker::find_anywhere(&store)? {
+            None => Marker::find(&store)?,
+            found => found,
+        };
         Ok(Board::with_marker(store, marker))
     }
 
@@ -105,16 +107,19 @@ impl<S: Store> Board<S> {
     /// The board of a store whose marker was found.
     #[inline(always)]
     pub fn with_marker(store: S, marker: Option<Marker<S::Name>>) -> Board<S> {
-        let (marker, schema) = match marker {
-            Some(Marker { element, schema }) => (Some(element), schema),
-            None => (None, marker::implicit_schema()),
+        let (marker, schema, since, entries) = match marker {
+            Some(Marker { element, schema, since, has_entries }) => {
+                (Some(element), schema, since, if has_entries { None } else { Some(0) })
+            }
+            None => (None, marker::implicit_schema(), 0, Some(0)),
         };
         Board {
             order: schema.order(),
             store,
             marker,
             schema,
-            counted: Cell::new(None),
+            since,
+            entries: Cell::new(entries),
             hops: Cell::new(u64::MAX),
             left: None,
         }
@@ -125,10 +130,16 @@ impl<S: Store> Board<S> {
         &self.schema
     }
 
+    /// What tie times are counted from, in Unix milliseconds; `None` on a board without them.
+    pub fn since(&self) -> Option<i64> {
+        self.schema.layout.has_time().then_some(self.since)
+    }
+
     /// Treats a missing board as if it had this schema.
-    pub fn assume(&mut self, schema: impl Into<Arc<Schema>>) {
+    pub fn assume(&mut self, schema: impl Into<Arc<Schema>>, since: i64) {
         self.schema = schema.into();
         self.order = self.schema.order();
+        self.since = since;
     }
 
     /// The text of the schema, if the board has one of its own.
@@ -169,59 +180,39 @@ impl<S: Store> Board<S> {
     }
 
     /// How many members there are.
-    #[inline(always)]
+    #[inline]
     pub fn members(&self) -> Result<u64> {
-        let members = self.present()?;
-        if self.schema.layout.spills() {
-            let entries = self.store.card().saturating_sub(members + 1);
-            if entries != members && self.store.card() > 0 {
-                return Err(Error::Damaged(Damage::Count { members, entries }));
-            }
-        }
-        Ok(members)
-    }
-
-    /// How many elements are above -inf. On a damaged board some may not be members, or be missing from the index.
-    #[inline(always)]
-    fn present(&self) -> Result<u64> {
-        let card = self.store.card();
-        if !self.schema.layout.spills() || card == 0 {
-            return Ok(card.saturating_sub(u64::from(self.marker.is_some())));
-        }
-        self.count(card)
-    }
-
-    fn count(&self, card: u64) -> Result<u64> {
-        if let Some(counted) = self.counted.get() {
-            return Ok(counted);
-        }
-        let counted = card.saturating_sub(self.store.count_below(f64::NEG_INFINITY, true)?);
-        self.counted.set(Some(counted));
-        Ok(counted)
-    }
-
-    /// Checks that a spilled board has an odd number of elements: a marker, and two for each member. Writes use this,
-    /// because counting members for each write would cost too much.
-    fn check_size(&self) -> Result<()> {
-        if self.schema.layout.spills() && self.store.card() > 0 && self.store.card().is_multiple_of(2) {
-            return Err(Error::Damaged(Damage::Size));
-        }
-        Ok(())
-    }
-
-    /// Updates the cached number of members, so that a write counts them once.
-    fn recount_by(&self, change: i64) {
-        self.counted.set(self.counted.get().map(|members| members.saturating_add_signed(change)));
+        Ok(self.store.card().saturating_sub(self.elements_below_members()?))
     }
 
     /// How many elements are below all members: the marker, and the index.
-    fn foundation(&self) -> Result<u64> {
-        Ok(self.store.card().saturating_sub(self.present()?))
+    fn elements_below_members(&self) -> Result<u64> {
+        let marker = u64::from(self.marker.is_some());
+        if let Some(entries) = self.entries.get() {
+            return Ok(marker + entries);
+        }
+        let below = self.store.count_below(TOP_OF_INDEX, true)?;
+        self.entries.set(Some(below.saturating_sub(marker)));
+        Ok(below)
+    }
+
+    /// Whether all members fit their scores.
+    fn has_no_entries(&self) -> bool {
+        self.entries.get() == Some(0)
+    }
+
+    /// How many members have index entries, because their score does not hold all of their values or their name is special.
+    pub fn overflow(&self) -> Result<u64> {
+        if self.has_no_entries() {
+            return Ok(0);
+        }
+        let first_entries = self.store.count_below(index::lowest_first_entry(), false)?;
+        Ok(self.store.count_below(TOP_OF_INDEX, true)?.saturating_sub(first_entries))
     }
 
     #[inline(always)]
     fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
-        match self.schema.layout.decode(score, element.as_ref()) {
+        match self.schema.layout.decode(score, element.as_ref(), self.since) {
             Some(decoded) => Ok(decoded),
             None => Err(Error::Undecodable(Shown::new(element.as_ref()))),
         }
@@ -229,64 +220,59 @@ impl<S: Store> Board<S> {
 
     /// The member's name inside its element.
     pub fn name_of<'e>(&self, element: &'e S::Name) -> &'e [u8] {
-        element.as_ref().get(self.schema.layout.spill_len()..).unwrap_or_default()
+        self.split(element).map_or(element.as_ref(), |(_, name)| name)
     }
 
     /// The member of an element as a name of its own.
     fn member_of(&self, element: &S::Name) -> S::Name {
-        if self.schema.layout.spills() {
-            self.store.name(self.name_of(element))
-        } else {
-            element.clone()
-        }
+        self.split(element).map_or_else(|| element.clone(), |(_, name)| self.store.name(name))
     }
 
-    fn element(&self, spill: &[u8], member: &S::Name) -> S::Name {
-        if spill.is_empty() {
+    /// The element of a member that belongs in this place.
+    fn element(&self, key: &SortKey, member: &S::Name) -> S::Name {
+        if !self.schema.layout.is_coded() {
             return member.clone();
         }
-        joined([spill, member.as_ref(), &[]], |element| self.store.name(element))
+        match key.tail_before(member.as_ref()) {
+            [] => member.clone(),
+            tail => wrapped(&self.store, tail, member.as_ref()),
+        }
     }
 
     /// A member that was found on the board.
     #[inline(always)]
     pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
-        let found = self.find_indexed(member)?;
-        if found.is_none() {
-            // A member that lost its entry is still on the board.
-            self.members()?;
-        }
-        Ok(found)
+        let Some((element, score)) = self.locate(member)? else { return Ok(None) };
+        let decoded = self.decode(&element, score)?;
+        Ok(Some(Found { element, score, decoded }))
     }
 
-    /// Whether a member is on the board, as far as its index says.
+    /// Whether a member is on the board.
     pub fn has(&self, member: &S::Name) -> bool {
         matches!(self.locate(member), Ok(Some(_)))
     }
 
-    /// A member as the index has it.
-    #[inline(always)]
-    fn find_indexed(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
-        let Some((element, score, entry)) = self.locate(member)? else { return Ok(None) };
-        let decoded = self.decode(&element, score)?;
-        Ok(Some(Found { element, entry, score, decoded }))
-    }
-
-    /// The element of a member, which may not decode.
-    fn locate(&self, member: &S::Name) -> Result<Option<Located<S::Name>>> {
-        if self.schema.layout.spills() {
-            return if self.store.card() > 1 { self.look_up(member) } else { Ok(None) };
+    /// The element and the score of a member. They may not decode.
+    fn locate(&self, member: &S::Name) -> Result<Option<(S::Name, f64)>> {
+        let is_coded = self.schema.layout.is_coded();
+        if !is_coded || !needs_wrapping(member.as_ref()) {
+            if let Some(score) = self.store.score(member) {
+                // On a board with a schema no member is at -inf.
+                let is_member = self.marker.is_none() || score > f64::NEG_INFINITY;
+                return Ok(is_member.then(|| (member.clone(), score)));
+            }
         }
-        let found = self.store.score(member).map(|score| (member.clone(), score, None));
-        // On a board with a schema no member is at -inf.
-        Ok(found.filter(|(_, score, _)| self.marker.is_none() || *score > f64::NEG_INFINITY))
+        if !is_coded || self.has_no_entries() {
+            return Ok(None);
+        }
+        self.look_up_wrapped(member.as_ref())
     }
 
     /// Positions count members from the best on, from 0.
     fn index_at(&self, position: u64) -> Result<u64> {
         Ok(match self.order {
             Order::Descending => self.store.card().saturating_sub(position + 1),
-            Order::Ascending => self.foundation()? + position,
+            Order::Ascending => self.elements_below_members()? + position,
         })
     }
 
@@ -295,7 +281,7 @@ impl<S: Store> Board<S> {
         let Some(index) = self.store.index(element)? else { return Ok(None) };
         Ok(Some(match self.order {
             Order::Descending => self.store.card().saturating_sub(index + 1),
-            Order::Ascending => index.saturating_sub(self.foundation()?),
+            Order::Ascending => index.saturating_sub(self.elements_below_members()?),
         }))
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::schema_text::{decode, is_key_word, Encoded, Words};
-use crate::calendar::{Cycle, Offset, Span, Unit, MAX_MS, MINUTE_MS};
+use crate::calendar::{Cycle, Offset, Span, Unit, DAY_MS, MAX_MS, MINUTE_MS};
 use crate::duration::{parse_duration, MILLIS_OF_DAY};
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_integer;
@@ -21,7 +21,6 @@ const SECOND_MS: i64 = 1000;
 const LENGTHS: [(i64, char); 3] = [(24 * 60 * MINUTE_MS, 'd'), (60 * MINUTE_MS, 'h'), (MINUTE_MS, 'm')];
 
 /// The unit of a period. A board has at most one period of each unit.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PeriodUnit {
     Calendar(Unit),
@@ -257,6 +256,21 @@ pub(super) fn read_offset(words: &mut Words) -> Result<Offset> {
 pub fn parse_offset(word: &[u8]) -> Result<Offset> {
     let takes = "+hh:mm or -hh:mm, less than a day";
     Offset::parse(word).ok_or(Error::Takes { what: "OFFSET", takes, got: Shown::new(word) })
+}
+
+/// Whether a board with this key and this `SINCE` is, by all signs, that of a period: its key ends with the id of a period
+/// that starts at `SINCE`, whatever the offset is.
+pub fn is_period(key: &[u8], since: i64) -> bool {
+    let starts_then = |cycle: Cycle, length: usize, tolerance: i64| {
+        let id = key.len().checked_sub(length).and_then(|at| key.get(at..));
+        id.and_then(|id| cycle.named(id)).is_some_and(|span| (span.start - since).abs() <= tolerance)
+    };
+    let calendar = |unit, length| starts_then(Cycle::Calendar(unit, Offset::default()), length, DAY_MS);
+    calendar(Unit::Hour, 13)
+        || calendar(Unit::Day, 10)
+        || calendar(Unit::Month, 7)
+        || calendar(Unit::Year, 4)
+        || starts_then(Cycle::Every { length_ms: SECOND_MS, from_ms: 0 }, 19, 0)
 }
 
 /// Whether two prefixes of different lengths could lead to the same key. An id begins with a year of four digits, and

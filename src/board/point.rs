@@ -3,9 +3,10 @@
 //! A point says where a page ended, so that the next page can begin there even if the board has changed. A point
 //! without a time or without a name includes all members that are equal to it in the rest.
 
+use super::layout::SortKey;
 use super::rank::{Edge, Kind};
 use super::schema::{Order, TieRule, Ties};
-use super::store::{Direction, Store};
+use super::store::Store;
 use super::value::Tuple;
 use super::Board;
 use crate::error::{Error, Result};
@@ -60,40 +61,40 @@ impl<S: Store> Board<S> {
         point.member.is_some() && (point.at.is_some() || !self.schema.layout.has_time())
     }
 
-    /// The tie time of a point, as the layout counts it.
-    fn time_of(&self, point: &Point) -> Result<Option<u64>> {
+    /// The tie time of a point.
+    fn time_of(&self, point: &Point) -> Result<Option<i64>> {
         let Some(at) = point.at else { return Ok(None) };
         if !self.schema.layout.has_time() {
             return Err(Error::AtWithoutTimes);
         }
-        Ok(Some(self.schema.layout.time_at(self.schema.check_at(at)?)))
+        Ok(Some(at))
     }
 
     /// How many members are before a point.
     fn before_point(&self, point: &Point, equals: Equals) -> Result<u64> {
-        // Fails on a damaged board: a foreign element among the members would change the positions.
-        self.members()?;
         let time = self.time_of(point)?;
         let layout = &self.schema.layout;
         // In the sorted set, the edge is either above or below the members that are equal to the point.
         let above = (self.order == Order::Descending) == (equals == Equals::Behind);
-        let place = match time {
-            Some(time) => layout.encode(&point.values, time),
-            None => layout.group_start(&point.values, if above { Direction::Down } else { Direction::Up }),
+        let key: SortKey = match time {
+            Some(time) => layout.encode(&point.values, time, self.since),
+            None => layout.group_edge(&point.values, above),
         };
         let Some(name) = point.member.filter(|_| self.is_named(point)) else {
-            let edge = if above { Edge::after(place) } else { Edge::before(place) };
-            return self.beyond(self.index_of(&edge, None)?);
+            return self.better_than_index(self.index_of(&Edge::at(key, above), None)?);
         };
-        let element = self.element(&place.spill, &self.store.name(name));
+        let element = self.element(&key, &self.store.name(name));
         // Usually the member is still there, and its index can be looked up without a search.
         let index = match self.store.score(&element) {
-            Some(score) if score == place.score => self.store.index(&element)?.map(|index| index + u64::from(above)),
+            Some(score) if score == key.score => self.store.index(&element)?.map(|index| index + u64::from(above)),
             _ => None,
         };
         match index {
-            Some(index) => self.beyond(index),
-            None => self.beyond(self.index_of(&Edge::at_element(place.score, element.as_ref(), above), None)?),
+            Some(index) => self.better_than_index(index),
+            None => {
+                let edge = Edge::at_element(key.score, element.as_ref(), above);
+                self.better_than_index(self.index_of(&edge, None)?)
+            }
         }
     }
 }

@@ -2,13 +2,16 @@
 
 use std::cmp::Ordering;
 
-use super::layout::Place;
+use smallvec::SmallVec;
+
+use super::code::TOP_OF_INDEX;
+use super::index::WRAPPED_TAG;
+use super::layout::SortKey;
 use super::schema::{Order, Ties};
 use super::store::{Direction, Store};
 use super::value::{Tuple, Value};
 use super::{Board, Found};
-use crate::error::{Error, Result, Shown};
-use crate::number::float_text;
+use crate::error::{Error, Result};
 
 /// What a rank counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,37 +26,41 @@ pub enum Kind {
 
 /// A point in the order of the sorted set, between elements.
 pub(super) struct Edge {
-    place: Place,
-    /// The place is that of one element, not a prefix of several.
+    score: f64,
+    /// What the elements at this score are compared with. If it is empty, the edge is before or after all of them.
+    bytes: SmallVec<[u8; 32]>,
+    /// The bytes are a whole element, not the beginning of several.
     whole: bool,
-    /// The edge is after all elements at the place, not before them.
+    /// The edge is after all elements that are equal to it, not before them.
     after: bool,
 }
 
 impl Edge {
-    pub fn before(place: Place) -> Edge {
-        Edge { place, whole: false, after: false }
-    }
-
-    pub fn after(place: Place) -> Edge {
-        Edge { place, whole: false, after: true }
+    /// Before or `after` all members at this place.
+    pub fn at(key: SortKey, after: bool) -> Edge {
+        let mut bytes = SmallVec::new();
+        if !key.tail.is_empty() {
+            bytes.push(WRAPPED_TAG);
+            bytes.extend_from_slice(&key.tail);
+        }
+        Edge { score: key.score, bytes, whole: false, after }
     }
 
     /// Before or `after` one element, whether it is there or not.
     pub fn at_element(score: f64, element: &[u8], after: bool) -> Edge {
-        Edge { place: Place { score, spill: element.into() }, whole: true, after }
+        Edge { score, bytes: element.into(), whole: true, after }
     }
 
     fn is_above(&self, element: &[u8], score: f64) -> bool {
-        if score != self.place.score {
-            return score < self.place.score;
+        if score != self.score {
+            return score < self.score;
         }
-        let length = if self.whole { element.len() } else { self.place.spill.len() };
+        let length = if self.whole { element.len() } else { self.bytes.len() };
         let start = element.get(..length).unwrap_or(element);
         if self.after {
-            start <= self.place.spill.as_slice()
+            start <= self.bytes.as_slice()
         } else {
-            start < self.place.spill.as_slice()
+            start < self.bytes.as_slice()
         }
     }
 }
@@ -76,8 +83,6 @@ impl<S: Store> Board<S> {
 
     /// The rank of a member, from 1.
     pub fn rank(&self, found: &Found<S::Name>, kind: Kind) -> Result<u64> {
-        // Ranks are positions, so no foreign element may be among the members.
-        self.members()?;
         Ok(1 + match kind {
             Kind::Competition => self.better(&found.decoded.values, Some(found))?,
             Kind::Dense => self.better_groups(&found.decoded.values, None)?,
@@ -118,35 +123,28 @@ impl<S: Store> Board<S> {
         };
         let index = match (lone_score, self.order) {
             (Some(score), order) => self.index_of_score(score, order == Order::Descending, own)?,
-            (None, Order::Descending) => self.index_of(&self.edge_above(values), own)?,
-            (None, Order::Ascending) => self.index_of(&self.edge_below(values), own)?,
+            (None, order) => self.index_of(&self.group_edge(values, order == Order::Descending), own)?,
         };
-        self.beyond(index)
+        self.better_than_index(index)
     }
 
     /// How many members are on the better side of an index between elements.
-    pub(super) fn beyond(&self, index: u64) -> Result<u64> {
+    pub(super) fn better_than_index(&self, index: u64) -> Result<u64> {
         Ok(match self.order {
             Order::Descending => self.store.card().saturating_sub(index),
-            Order::Ascending => index.saturating_sub(self.foundation()?),
+            Order::Ascending => index.saturating_sub(self.elements_below_members()?),
         })
     }
 
     /// How many members are worse on the fields.
     pub fn worse(&self, values: &[Value]) -> Result<u64> {
-        let edge = match self.order {
-            Order::Descending => self.edge_below(values),
-            Order::Ascending => self.edge_above(values),
-        };
-        Ok(self.members()?.saturating_sub(self.beyond(self.index_of(&edge, None)?)?))
+        let edge = self.group_edge(values, self.order == Order::Ascending);
+        Ok(self.members()?.saturating_sub(self.better_than_index(self.index_of(&edge, None)?)?))
     }
 
-    fn edge_below(&self, values: &[Value]) -> Edge {
-        Edge::before(self.schema.layout.group_start(values, Direction::Up))
-    }
-
-    fn edge_above(&self, values: &[Value]) -> Edge {
-        Edge::after(self.schema.layout.group_start(values, Direction::Down))
+    /// The edge above or below all members with these values.
+    fn group_edge(&self, values: &[Value], above: bool) -> Edge {
+        Edge::at(self.schema.layout.group_edge(values, above), above)
     }
 
     /// The edge before or `after` all elements with a score.
@@ -159,10 +157,10 @@ impl<S: Store> Board<S> {
 
     /// How many elements are below the edge. `own` is a member of the group that the edge belongs to.
     pub(super) fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
-        if edge.place.spill.is_empty() && !edge.whole {
-            return self.index_of_score(edge.place.score, edge.after, own);
+        let score = edge.score;
+        if edge.bytes.is_empty() && !edge.whole {
+            return self.index_of_score(score, edge.after, own);
         }
-        let score = edge.place.score;
         if let Some(own) = own {
             // Counting is cheaper than looking at names. A single member needs no name, and many names cost
             // too much.
@@ -243,68 +241,46 @@ impl<S: Store> Board<S> {
     /// first, share one walk.
     pub fn better_groups(&self, values: &[Value], until: Option<&Tuple>) -> Result<u64> {
         let mut groups = 0;
-        if self.schema.layout.spills() {
-            let mut position = self.better(values, None)?;
-            while position > 0 {
-                position = self.pass_groups(position, until, &mut groups)?;
-            }
-            return Ok(groups);
-        }
-        let mut score = self.far_score(values, self.towards_best());
-        while let Some(next) = self.next_member_score(score, self.towards_best()) {
+        let mut next = self.next_group(values, self.towards_best())?;
+        while let Some(values) = next {
             self.hop()?;
             groups += 1;
-            let decoded = self.decode_score(next)?;
-            if until == Some(&decoded) {
+            if until == Some(&values) {
                 break;
             }
-            score = self.far_score(&decoded, self.towards_best());
+            next = self.next_group(&values, self.towards_best())?;
         }
         Ok(groups)
     }
 
-    /// Counts the groups better than a position, until there are no more or one is long. Returns where to continue.
-    fn pass_groups(&self, position: u64, until: Option<&Tuple>, groups: &mut u64) -> Result<u64> {
-        let (mut last, mut run, mut left) = (None, 0, position);
-        self.store.walk(self.index_at(position - 1)?.into(), self.towards_best(), &mut |element, score| {
-            let values = self.decode(&element, score)?.values;
-            if last.as_ref() != Some(&values) {
-                if last.is_some() && last.as_ref() == until {
-                    return Ok(false);
-                }
-                self.hop()?;
-                *groups += 1;
-                (last, run) = (Some(values), 0);
-            }
-            run += 1;
-            left -= 1;
-            Ok(left > 0 && run < LONG_GROUP)
-        })?;
-        match last {
-            Some(values) if left > 0 && until != Some(&values) => self.better(&values, None),
-            _ => Ok(0),
+    /// The values of the group that is next to the one with these values; `None` if that was the last one.
+    fn next_group(&self, values: &[Value], direction: Direction) -> Result<Option<Tuple>> {
+        let edge = self.group_edge(values, direction == Direction::Up);
+        let next = if edge.bytes.is_empty() {
+            self.store.next(edge.score, direction)
+        } else {
+            let index = self.index_of(&edge, None)?;
+            let index = if direction == Direction::Up { Some(index) } else { index.checked_sub(1) };
+            index.map_or(Ok(None), |index| self.store.at(index))?
+        };
+        match next {
+            Some((element, score)) if self.is_member_score(score) => Ok(Some(self.decode(&element, score)?.values)),
+            _ => Ok(None),
         }
     }
 
-    /// The nearest score that a member has.
-    fn next_member_score(&self, score: f64, direction: Direction) -> Option<f64> {
-        let next = self.store.next(score, direction).map(|(_, score)| score);
-        // On a board with a schema no member is at -inf.
-        next.filter(|score| self.marker.is_none() || *score > f64::NEG_INFINITY)
+    /// Whether a score is not that of a marker or an index entry.
+    fn is_member_score(&self, score: f64) -> bool {
+        self.marker.is_none() || score > self.top_of_others()
     }
 
-    /// The last score, in a direction, that members with these values can have.
-    fn far_score(&self, values: &[Value], direction: Direction) -> f64 {
-        let against = match direction {
-            Direction::Up => Direction::Down,
-            Direction::Down => Direction::Up,
-        };
-        self.schema.layout.group_start(values, against).score
-    }
-
-    fn decode_score(&self, score: f64) -> Result<Tuple> {
-        let decoded = self.schema.layout.decode(score, b"").map(|decoded| decoded.values);
-        decoded.ok_or_else(|| Error::Undecodable(Shown::new(float_text(score).as_bytes())))
+    /// On a board with a schema, members have scores above this one.
+    pub(super) fn top_of_others(&self) -> f64 {
+        if self.schema.layout.is_coded() {
+            TOP_OF_INDEX
+        } else {
+            f64::NEG_INFINITY
+        }
     }
 
     /// The position after this many groups, starting from the first position of a group.
@@ -313,21 +289,14 @@ impl<S: Store> Board<S> {
         if groups >= members {
             return Ok(members);
         }
-        if self.schema.layout.spills() {
-            return self.walk_groups(from, groups);
+        let Some(mut values) = (if groups > 0 { self.values_at(from)? } else { None }) else { return Ok(from) };
+        for _ in 1..groups {
+            match self.next_group(&values, self.direction())? {
+                Some(next) => values = next,
+                None => return Ok(members),
+            }
         }
-        let mut far = None;
-        for _ in 0..groups {
-            let next = match far {
-                Some(score) => self.next_member_score(score, self.direction()),
-                None if from < members => self.store.at(self.index_at(from)?)?.map(|(_, score)| score),
-                None => None,
-            };
-            let Some(next) = next else { return Ok(members) };
-            far = Some(self.far_score(&self.decode_score(next)?, self.direction()));
-        }
-        let Some(score) = far else { return Ok(from) };
-        self.beyond(self.store.count_below(score, self.order == Order::Ascending)?)
+        Ok(members.saturating_sub(self.worse(&values)?))
     }
 
     /// The positions of the members with these values: the first, and the one after the last.
@@ -342,7 +311,8 @@ impl<S: Store> Board<S> {
         let (Some(low), Some(high)) = (self.field_edge(min, false)?, self.field_edge(max, true)?) else {
             return Ok((0, 0));
         };
-        let (low, high) = (self.beyond(self.index_of(&low, None)?)?, self.beyond(self.index_of(&high, None)?)?);
+        let better_than = |edge| self.better_than_index(self.index_of(edge, None)?);
+        let (low, high) = (better_than(&low)?, better_than(&high)?);
         let (first, end) = match self.order {
             Order::Descending => (high, low),
             Order::Ascending => (low, high),
@@ -353,7 +323,6 @@ impl<S: Store> Board<S> {
 
     /// Where a bound lies; `None` if no value of the field is within it.
     fn field_edge(&self, bound: FieldBound, is_max: bool) -> Result<Option<Edge>> {
-        let layout = &self.schema.layout;
         let integers = self.schema.fields().first().and_then(|field| field.kind.bounds());
         let (value, exclusive) = match (integers, bound) {
             (None, FieldBound { value, exclusive, .. }) => (Value::Float(value.as_f64()), exclusive),
@@ -362,9 +331,9 @@ impl<S: Store> Board<S> {
                 None => return Ok(None),
             },
         };
-        let (low, high) = layout.first_field(value);
         // A maximum includes its value unless exclusive, a minimum lies before it unless exclusive.
-        Ok(Some(if is_max != exclusive { Edge::after(high) } else { Edge::before(low) }))
+        let after = is_max != exclusive;
+        Ok(Some(Edge::at(self.schema.layout.first_field_edge(value, after), after)))
     }
 }
 

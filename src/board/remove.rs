@@ -1,9 +1,10 @@
 //! Removes members and their index entries, one by one or many at once.
 
+use super::marker::marker_bytes;
 use super::schema::Order;
-use super::store::{Only, Store};
+use super::store::Store;
 use super::Board;
-use crate::error::{Damage, Error, Result, Shown};
+use crate::error::Result;
 
 impl<S: Store> Board<S> {
     /// Removes members. Returns how many there were.
@@ -14,11 +15,8 @@ impl<S: Store> Board<S> {
 
     /// The elements of members to remove. Everything that can be wrong with them has been checked.
     pub fn prepare_removal(&self, members: &[S::Name]) -> Result<Vec<S::Name>> {
-        // If the element is the member's name, nothing can go wrong, and elements that do not decode are removed too.
-        if self.schema.layout.spills() {
-            self.check_size()?;
-        }
-        let locate = |member| Ok(self.locate(member)?.map(|(element, ..)| element));
+        // Elements that do not decode are removed too.
+        let locate = |member| Ok(self.locate(member)?.map(|(element, _)| element));
         members.iter().filter_map(|member| locate(member).transpose()).collect()
     }
 
@@ -42,81 +40,52 @@ impl<S: Store> Board<S> {
             return Ok((0, Vec::new()));
         }
         self.check_leavers(keep)?;
-        let spills = self.schema.layout.spills();
         let mut leaving = Vec::new();
-        if wanted || spills || self.left.is_some() {
+        if wanted || !self.has_no_entries() || self.left.is_some() {
             self.elements(keep, count, self.direction(), &mut |element, _| {
                 leaving.push(element);
                 Ok(())
             })?;
         }
         let first = match self.order {
-            Order::Descending => self.foundation()?,
-            Order::Ascending => self.foundation()? + keep,
+            Order::Descending => self.elements_below_members()?,
+            Order::Ascending => self.elements_below_members()? + keep,
         };
         self.store.remove_range(first, first + count - 1)?;
-        self.recount_by(-i64::try_from(count).unwrap_or(i64::MAX));
-        if spills {
-            for element in &leaving {
-                let entry = self.entry_of(element);
-                self.store.remove(&entry);
-            }
-        }
+        leaving.iter().for_each(|element| self.replace_entries(Some(element), None));
         self.note_left(leaving.iter());
         Ok((count, leaving))
     }
 
-    /// Removes all members, and keeps the schema and the expiry. Returns how many there were.
-    pub fn clear(&mut self) -> Result<u64> {
+    /// Removes all members, and keeps the schema and the expiry. Tie times are counted from `since` from now on. Returns how
+    /// many members there were.
+    pub fn clear(&mut self, since: i64) -> Result<u64> {
         let members = self.members()?;
         if members > 0 {
+            if self.marker.is_some() {
+                self.marker = Some(self.store.name(&marker_bytes(&self.schema.rules, since)));
+                self.since = since;
+            }
             self.store.clear(self.marker.as_ref())?;
-            self.counted.set(None);
+            self.entries.set(Some(0));
         }
         Ok(members)
     }
 
-    /// Whether the members from a position on can be removed: on a spilled board each has its entry.
+    /// Whether the members from a position on can be removed: on a coded board they decode, and have their entries.
     pub(super) fn check_leavers(&self, first: u64) -> Result<()> {
-        if !self.schema.layout.spills() {
+        if !self.schema.layout.is_coded() {
             return Ok(());
         }
         self.elements(first, u64::MAX, self.direction(), &mut |element, score| {
             self.decode(&element, score)?;
-            self.check_entry(&element)
+            self.check_entries(&element)
         })
     }
 
-    pub(super) fn check_entry(&self, element: &S::Name) -> Result<()> {
-        match self.store.score(&self.entry_of(element)) {
-            Some(f64::NEG_INFINITY) => Ok(()),
-            _ => Err(Error::Damaged(Damage::Index(Shown::new(self.name_of(element))))),
-        }
-    }
-
-    /// Writes the entry of an element; on a board without an index there is none.
-    pub(super) fn put_entry(&mut self, element: &S::Name) -> Option<S::Name> {
-        let entry = self.schema.layout.spills().then(|| self.entry_of(element))?;
-        self.store.put(&entry, f64::NEG_INFINITY, Only::Any);
-        Some(entry)
-    }
-
-    /// Removes an element, and on a spilled board its entry.
-    pub(super) fn remove_element(&mut self, element: &S::Name) {
-        let entry = self.schema.layout.spills().then(|| self.entry_of(element));
-        self.remove_indexed(element, entry.as_ref());
-    }
-
-    pub(super) fn remove_indexed(&mut self, element: &S::Name, entry: Option<&S::Name>) {
-        self.store.remove(element);
-        if let Some(entry) = entry {
-            self.store.remove(entry);
-        }
-    }
-
     pub(super) fn remove_member(&mut self, element: &S::Name) {
-        self.remove_element(element);
-        self.recount_by(-1);
+        self.store.remove(element);
+        self.replace_entries(Some(element), None);
         self.note_left([element].into_iter());
     }
 

@@ -1,15 +1,16 @@
 //! Returns all members of a board in steps, while the board may change.
 //!
-//! A spilled board is scanned in the order of its index, which is sorted by name. An update moves the element of a
-//! member, but not its index entry. Other boards are scanned with the server's own cursor, which gives the same
-//! guarantee: a member that is on the board during the whole scan is returned at least once.
+//! The server's own cursor returns every element that stays in the sorted set during the whole scan. A member that fits its
+//! score is such an element, whatever its score does meanwhile. For one that does not fit, it is the first of its index
+//! entries, whose score changes and whose name does not. Only a member that begins or ceases to fit between two steps can be
+//! missed.
 
 use base64::prelude::{Engine, BASE64_URL_SAFE_NO_PAD};
 
-use super::index::{entry_start, split_entry, ENTRY_TAG};
+use super::index::{split_entry, ENTRY_TAG, WRAPPED_TAG};
 use super::store::Store;
 use super::{Board, Row};
-use crate::error::{Damage, Error, Result, Shown};
+use crate::error::Result;
 
 /// How many elements are fetched at a time with the server's cursor: few enough to take little time.
 const STRIDE: u64 = 32;
@@ -61,96 +62,29 @@ pub struct Step {
 
 impl<S: Store> Board<S> {
     /// One step of a scan. Passes rows to `visit` until it returns false. The ranks of these rows have no meaning.
-    /// Returns the next cursor.
+    /// Returns the next cursor. The server returns a small sorted set as a whole: if that is too much for one step, the
+    /// members are returned in the order of their names.
     pub fn scan(&self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row) -> bool) -> Result<Cursor> {
-        // Fails on a damaged board: a member without an index entry would be left out silently.
-        if self.members()? == 0 {
+        let members = self.members()?;
+        if members == 0 {
             return Ok(Cursor::End);
         }
-        match (self.schema.layout.spills(), from) {
-            (true, Cursor::End) => self.scan_index(None, step, visit),
-            (true, Cursor::Name(name)) => self.scan_index(Some(name), step, visit),
-            (true, Cursor::Server(cursor)) => Err(Error::BadCursor(Shown::new(cursor.to_string().as_bytes()))),
-            (false, Cursor::Server(cursor)) => self.scan_server(*cursor, None, step, visit),
-            (false, Cursor::End) => self.scan_server(0, None, step, visit),
-            (false, Cursor::Name(name)) => self.scan_server(0, Some(name), step, visit),
-        }
-    }
-
-    /// Scans the index of a spilled board, starting after a name.
-    fn scan_index(&self, behind: Option<&[u8]>, step: Step, visit: &mut dyn FnMut(Row) -> bool) -> Result<Cursor> {
-        let start = behind.map_or(vec![ENTRY_TAG], |name| [&entry_start(name), name].concat());
-        let most = step.count.min(step.most);
-        let (mut is_proven, mut rows, mut going) = (false, 0, true);
-        let mut last: Option<Vec<u8>> = None;
-        let mut result = Ok(Cursor::End);
-        self.store.walk_bytes(&start, &mut |element: S::Name, score: f64| {
-            if !is_proven && !self.is_proven_absent(Some((element.clone(), score, false))) {
-                result = Err(Error::Damaged(Damage::Index(Shown::new(behind.unwrap_or_default()))));
-                return false;
-            }
-            is_proven = true;
-            if score > f64::NEG_INFINITY {
-                // The index ends where the members begin.
-                return false;
-            }
-            if behind.is_some() && element.as_ref().starts_with(&start) {
-                return true;
-            }
-            if !going || rows >= most {
-                result = Ok(last.take().map_or(Cursor::End, Cursor::Name));
-                return false;
-            }
-            match self.entry_row(&element) {
-                // Two entries for one name are damage. The next step could not continue between them.
-                Ok(row) if last.as_deref() == Some(row.member()) => {
-                    result = Err(Error::Damaged(Damage::Index(Shown::new(row.member()))));
-                    false
-                }
-                Ok(row) => {
-                    last = Some(row.member().to_vec());
-                    rows += 1;
-                    going = visit(row);
-                    true
-                }
-                Err(error) => {
-                    result = Err(error);
-                    false
-                }
-            }
-        });
-        result
-    }
-
-    /// The row of the member that an index entry points to.
-    fn entry_row(&self, entry: &S::Name) -> Result<Row> {
-        let Some((name, spill)) = split_entry(entry.as_ref()).filter(|_| self.is_entry(entry.as_ref())) else {
-            return Err(Error::Damaged(Damage::Stray));
+        let (mut cursor, after) = match from {
+            Cursor::End => (0, None),
+            Cursor::Server(cursor) => (*cursor, None),
+            Cursor::Name(name) => (0, Some(name.as_slice())),
         };
-        let element = self.element_of(name, spill);
-        let score = self.store.score(&element).filter(|score| *score > f64::NEG_INFINITY);
-        let score = score.ok_or_else(|| Error::Damaged(Damage::Index(Shown::new(name))))?;
-        let decoded = self.decode(&element, score)?;
-        Ok(self.row_of(&element, decoded, 0))
-    }
-
-    /// Scans with the server's cursor. The server returns a small sorted set as a whole. If that is too much for one
-    /// step, the members are returned in the order of their names, starting after `behind`.
-    fn scan_server(
-        &self,
-        from: u64,
-        behind: Option<&[u8]>,
-        step: Step,
-        visit: &mut dyn FnMut(Row) -> bool,
-    ) -> Result<Cursor> {
-        let (mut cursor, mut rows, mut stride, mut in_vain) = (from, 0, STRIDE, 0);
+        let (mut rows, mut stride, mut in_vain) = (0, STRIDE, 0);
         loop {
             let wanted = step.count.saturating_sub(rows).clamp(1, stride);
-            let (next, mut elements) = self.store.scan(cursor, wanted)?;
-            elements.retain(|element| self.marker.as_ref().is_none_or(|m| m.as_ref() != element.as_ref()));
-            let found = elements.len() as u64;
-            if found == self.members()? && (found > step.most || behind.is_some()) {
-                return self.scan_whole(elements, behind, step.most, visit);
+            let (next, elements) = self.store.scan(cursor, wanted)?;
+            let mut names = Vec::with_capacity(elements.len());
+            for element in elements {
+                names.extend(self.scanned_name(element)?);
+            }
+            let found = names.len() as u64;
+            if found == members && (found > step.most || after.is_some()) {
+                return self.scan_whole(names, after, step.most, visit);
             }
             if rows + found > step.most {
                 // Fetch fewer elements at a time if possible. Otherwise leave these for the next step.
@@ -163,8 +97,8 @@ impl<S: Store> Board<S> {
                 }
             }
             let mut going = true;
-            for element in elements {
-                going &= self.visit_element(element, visit)?;
+            for name in &names {
+                going &= self.visit_member(name, visit)?;
             }
             (cursor, rows) = (next, rows + found);
             in_vain += u64::from(found == 0);
@@ -177,28 +111,47 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// One step through all members in the order of their names, starting after `behind`.
+    /// The member that is returned when the scan meets an element.
+    fn scanned_name(&self, element: S::Name) -> Result<Option<S::Name>> {
+        if self.marker.as_ref().is_some_and(|marker| marker.as_ref() == element.as_ref()) {
+            return Ok(None);
+        }
+        if !self.schema.layout.is_coded() {
+            return Ok(Some(element));
+        }
+        match element.as_ref().first() {
+            Some(&ENTRY_TAG) => {
+                let first = split_entry(element.as_ref()).filter(|(number, _)| *number == 0);
+                Ok(first.map(|(_, name)| self.store.name(name)))
+            }
+            // It is returned with its entry.
+            Some(&WRAPPED_TAG) => self.check_entries(&element).map(|()| None),
+            _ => Ok(Some(element)),
+        }
+    }
+
+    /// One step through all members in the order of their names, starting after one.
     fn scan_whole(
         &self,
-        mut elements: Vec<S::Name>,
-        behind: Option<&[u8]>,
+        mut names: Vec<S::Name>,
+        after: Option<&[u8]>,
         most: u64,
         visit: &mut dyn FnMut(Row) -> bool,
     ) -> Result<Cursor> {
-        elements.retain(|element| behind.is_none_or(|name| element.as_ref() > name));
-        elements.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
-        let has_more = elements.len() as u64 > most;
-        elements.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        let last = elements.last().filter(|_| has_more).map(|element| element.as_ref().to_vec());
-        for element in elements {
-            self.visit_element(element, visit)?;
+        names.retain(|name| after.is_none_or(|after| name.as_ref() > after));
+        names.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
+        let has_more = names.len() as u64 > most;
+        names.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        for name in &names {
+            self.visit_member(name, visit)?;
         }
-        Ok(last.map_or(Cursor::End, Cursor::Name))
+        Ok(names.last().filter(|_| has_more).map_or(Cursor::End, |name| Cursor::Name(name.as_ref().to_vec())))
     }
 
-    fn visit_element(&self, element: S::Name, visit: &mut dyn FnMut(Row) -> bool) -> Result<bool> {
-        let Some(score) = self.store.score(&element) else { return Ok(true) };
-        let decoded = self.decode(&element, score)?;
-        Ok(visit(self.row_of(&element, decoded, 0)))
+    fn visit_member(&self, name: &S::Name, visit: &mut dyn FnMut(Row) -> bool) -> Result<bool> {
+        Ok(match self.find(name)? {
+            Some(found) => visit(self.row_of(&found.element, found.decoded, 0)),
+            None => true,
+        })
     }
 }

@@ -8,7 +8,6 @@ use crate::number::{parse_extended, parse_finite, parse_integer};
 use crate::shard::Shard;
 
 /// Which end of a field is better. Named after the words of `RANK.CREATE`.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Ascending,
@@ -16,7 +15,6 @@ pub enum Order {
 }
 
 /// The values that a field takes. Named after the words of `RANK.CREATE`.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     Float,
@@ -27,7 +25,6 @@ pub enum FieldType {
 }
 
 /// One of the scores that members are compared by.
-#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
@@ -36,7 +33,6 @@ pub struct Field {
 }
 
 /// Which of two members with equal scores is better. Named after the words of `RANK.CREATE`.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieRule {
     First,
@@ -45,7 +41,6 @@ pub enum TieRule {
 }
 
 /// What tie times are counted in.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     Milliseconds,
@@ -53,7 +48,6 @@ pub enum TimeUnit {
 }
 
 /// How members equal on all fields are told apart.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     Shared,
@@ -61,7 +55,6 @@ pub enum Ties {
 }
 
 /// Whether a write may make a score worse. Named after the words of `RANK.CREATE`.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     Set,
@@ -205,15 +198,6 @@ impl Schema {
     /// The direction of the first field, in which the board is read.
     pub fn order(&self) -> Order {
         self.rules.fields.first().map_or(Order::Descending, |field| field.order)
-    }
-
-    /// A time that a client names, if the board can keep it.
-    pub fn check_at(&self, at: i64) -> Result<i64> {
-        let times = self.layout.times();
-        if times.contains(&at) {
-            return Ok(at);
-        }
-        Err(Error::AtTakes { first: *times.start(), last: *times.end(), got: at })
     }
 
     /// A value of a field, or what the field takes instead.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::periods::{read_offset, read_period, Period, Periods};
 use super::schema::{Data, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
-use crate::calendar::Offset;
+use crate::calendar::{Offset, MAX_MS};
 use crate::error::{set_once, set_one_of, Error, Result, Shown};
 use crate::number::parse_integer;
 use crate::shard::{Count, Shard};
@@ -23,20 +23,41 @@ impl Rules {
         reader.finish()
     }
 
-    /// The rules of `RANK.CREATE` for a board of this name, and whether they came with `ADOPT`.
-    pub fn parse_create(board: &[u8], words: &[&[u8]]) -> Result<(Rules, bool)> {
+    /// What `RANK.CREATE` says about a board of this name.
+    pub fn parse_create(board: &[u8], words: &[&[u8]]) -> Result<Creation> {
         let mut reader = RulesReader::default();
         let mut words = Words::of_client(words, board);
-        let mut adopt = None;
+        let (mut since, mut adopt) = (None, None);
         while let Some(word) = words.next() {
             if word.eq_ignore_ascii_case(b"ADOPT") {
                 set_once(&mut adopt, (), "ADOPT")?;
+            } else if word.eq_ignore_ascii_case(b"SINCE") {
+                let word = words.next().ok_or(Error::OptionWithoutValue("SINCE"))?;
+                set_once(&mut since, parse_time(word, "SINCE")?, "SINCE")?;
             } else {
                 reader.read(word, &mut words)?;
             }
         }
-        Ok((reader.finish()?, adopt.is_some()))
+        let rules = reader.finish()?;
+        if since.is_some() && rules.ties == Ties::Shared {
+            return Err(Error::SinceWithoutTimes);
+        }
+        Ok(Creation { rules, since, adopt: adopt.is_some() })
     }
+}
+
+/// What `RANK.CREATE` says.
+pub struct Creation {
+    pub rules: Rules,
+    /// What tie times are counted from, if the client said so.
+    pub since: Option<i64>,
+    pub adopt: bool,
+}
+
+/// A time that a client names, in Unix milliseconds.
+pub fn parse_time(word: &[u8], what: &'static str) -> Result<i64> {
+    let time = parse_integer(word).filter(|ms| (0..=MAX_MS).contains(ms));
+    time.ok_or(Error::TakesBetween { what, least: 0, most: MAX_MS.unsigned_abs(), got: Shown::new(word) })
 }
 
 impl fmt::Display for Order {

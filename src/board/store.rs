@@ -5,7 +5,6 @@
 use crate::error::Result;
 
 /// What a write may do to a name.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Only {
     #[default]
@@ -21,7 +20,6 @@ pub enum Only {
 }
 
 /// What a write did to a name.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     Added,
@@ -30,7 +28,6 @@ pub enum Put {
 }
 
 /// A direction through the sorted set.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Up,
@@ -49,6 +46,14 @@ impl<N> From<u64> for Spot<N> {
     fn from(index: u64) -> Spot<N> {
         Spot { index, element: None }
     }
+}
+
+/// The lowest element of a sorted set.
+pub struct Lowest<N> {
+    pub element: N,
+    pub score: f64,
+    /// The score of the next element, if the lowest one is at -inf and the next one also has at most the score asked for.
+    pub next: Option<f64>,
 }
 
 /// One sorted set. Indexes count from the lowest element, whatever it is.
@@ -82,13 +87,10 @@ pub trait Store {
     fn count_at(&self, score: f64, most: u64) -> u64;
     /// Whether any element has a score between these two, and is neither.
     fn any_between(&self, low: f64, high: f64) -> bool;
-    /// The first element at -inf, and whether there are more.
-    fn lowest(&self) -> Option<(Self::Name, bool)>;
+    /// The lowest element, if its score is at most this one.
+    fn lowest(&self, most: f64) -> Option<Lowest<Self::Name>>;
     /// The elements with exactly this score, from the highest (`Down`) or lowest (`Up`) on, until `visit` says false.
     fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Self::Name) -> bool);
-    /// Upwards from the first element that is not below these bytes, until `visit` says false. The start is only right if
-    /// the elements it has to pass have equal scores.
-    fn walk_bytes(&self, from: &[u8], visit: &mut dyn FnMut(Self::Name, f64) -> bool);
     /// The element this many steps from one whose score is known, if it is near enough to step there.
     fn step(&self, from: (&Self::Name, f64), steps: u64, direction: Direction) -> Option<(Self::Name, f64)>;
     /// From a spot on, until `visit` says false or the end.

@@ -1,10 +1,11 @@
 //! Compares members with the index and repairs the index, a step at a time.
 
-use super::index::split_entry;
-use super::layout::MEMBER_TAG;
-use super::store::{Only, Store};
+use super::index::{
+    entry, entry_scores, is_entry, needs_wrapping, read_entries, split_entry, wrapped, Entries, ENTRY_TAG,
+};
+use super::store::Store;
 use super::Board;
-use crate::error::{Damage, Error, Result};
+use crate::error::Result;
 
 const MOST_EXAMPLES: usize = 10;
 /// Elements between two looks at the clock. They take little time compared with a step.
@@ -25,6 +26,8 @@ pub struct Report {
     pub missing: u64,
     /// Index entries without a member.
     pub orphaned: u64,
+    /// Elements of a name that has a better one, or one that is found first.
+    pub duplicated: u64,
     pub repaired: u64,
     /// Some of the names.
     pub examples: Vec<Vec<u8>>,
@@ -66,101 +69,114 @@ impl<S: Store> Board<S> {
     }
 
     fn verify_element(&mut self, element: &S::Name, score: f64, repair: bool, report: &mut Report) {
-        if score == f64::NEG_INFINITY && self.marker.is_some() {
-            return self.verify_lowest(element, repair, report);
-        }
-        report.checked += 1;
-        if self.decode(element, score).is_err() || self.marker.is_some() && score.is_infinite() {
-            report.undecodable(element.as_ref());
-            // No spilled board writes such an element. It belongs to no member, and breaks searches in the index.
-            if repair && self.schema.layout.spills() && element.as_ref().first() != Some(&MEMBER_TAG) {
-                self.store.remove(element);
-                report.repaired += 1;
-            }
-            return;
-        }
-        if self.schema.layout.spills() && self.store.score(&self.entry_of(element)) != Some(f64::NEG_INFINITY) {
-            report.missing += 1;
-            report.example(self.name_of(element));
-            if repair {
-                self.repair_entry(element, report);
-            }
-        }
-    }
-
-    /// An element at -inf of a board with a schema: its marker, an index entry, or nothing that belongs there.
-    fn verify_lowest(&mut self, element: &S::Name, repair: bool, report: &mut Report) {
         if self.marker.as_ref().is_some_and(|marker| marker.as_ref() == element.as_ref()) {
             return;
         }
-        let Some((name, spill)) = split_entry(element.as_ref()).filter(|_| self.is_entry(element.as_ref())) else {
+        let is_coded = self.schema.layout.is_coded();
+        if is_coded && element.as_ref().first() == Some(&ENTRY_TAG) && is_entry(element.as_ref(), score) {
+            return self.verify_entry(element, repair, report);
+        }
+        let is_lowest = self.marker.is_some() && score == f64::NEG_INFINITY;
+        report.checked += u64::from(!is_lowest);
+        if is_lowest || self.decode(element, score).is_err() || self.marker.is_some() && score.is_infinite() {
             report.undecodable(element.as_ref());
-            if repair {
+            // What cannot be a member's element goes. What has a member's name is somebody's data, and stays.
+            let is_foreign = is_lowest || is_coded && matches!(element.as_ref().first(), Some(0..=ENTRY_TAG));
+            if repair && is_foreign {
                 self.store.remove(element);
                 report.repaired += 1;
             }
-            return;
+        } else if is_coded {
+            self.verify_member(element, repair, report);
+        }
+    }
+
+    /// An element that has the form of an entry.
+    fn verify_entry(&mut self, element: &S::Name, repair: bool, report: &mut Report) {
+        let Some((number, name)) = split_entry(element.as_ref()) else { return };
+        let leads_to_member = match read_entries(&self.store, name) {
+            Entries::Tail(tail) => {
+                // One that does not decode is reported as such, and keeps its entries.
+                let is_part = usize::from(number) < entry_scores(&tail).count();
+                is_part && self.store.score(&wrapped(&self.store, &tail, name)).is_some()
+            }
+            Entries::Absent | Entries::Damaged => false,
         };
-        let member = self.element_of(name, spill);
-        // One that does not decode is reported as such, and keeps its entry.
-        let is_there = self.store.score(&member).is_some_and(|score| score > f64::NEG_INFINITY);
-        if !is_there {
-            report.orphaned += 1;
-            report.example(name);
-            if repair {
-                self.store.remove(element);
-                report.repaired += 1;
-            }
+        if leads_to_member {
             return;
         }
-        // A name with two entries has two elements, and each entry matches its own.
-        let name = self.store.name(name);
-        if let Err(Error::Damaged(Damage::Index(_))) = self.look_up(&name) {
-            let others = self.other_elements(&name, &member);
-            if !others.is_empty() {
-                report.orphaned += 1;
-                report.example(name.as_ref());
-            }
-            if repair {
-                self.keep_better(member, others, report);
-            }
-        }
-    }
-
-    /// The elements that other entries of a name lead to.
-    fn other_elements(&self, name: &S::Name, own: &S::Name) -> Vec<S::Name> {
-        let mut others = Vec::new();
-        self.entries_of(name, &mut |spill| {
-            let element = self.element_of(name.as_ref(), spill);
-            if element.as_ref() != own.as_ref() && self.store.score(&element).is_some_and(|s| s > f64::NEG_INFINITY) {
-                others.push(element);
-            }
-        });
-        others
-    }
-
-    /// Of several elements for one name the best stays.
-    fn keep_better(&mut self, own: S::Name, others: Vec<S::Name>, report: &mut Report) {
-        let mut best = own;
-        for other in others {
-            let scores = (self.store.score(&best).unwrap_or(0.0), self.store.score(&other).unwrap_or(0.0));
-            let worse = if self.best_first((scores.0, best.as_ref()), (scores.1, other.as_ref())).is_lt() {
-                other
-            } else {
-                std::mem::replace(&mut best, other)
-            };
-            self.remove_element(&worse);
+        report.orphaned += 1;
+        report.example(name);
+        if repair {
+            self.store.remove(element);
+            self.entries.set(None);
             report.repaired += 1;
         }
     }
 
-    /// Gives a member its entry, unless the name has a better element.
-    fn repair_entry(&mut self, element: &S::Name, report: &mut Report) {
+    /// An element that decodes: whether it is the only one of its name, and its entries lead to it.
+    fn verify_member(&mut self, element: &S::Name, repair: bool, report: &mut Report) {
         let name = self.member_of(element);
         let others = self.other_elements(&name, element);
-        let entry = self.entry_of(element);
-        self.store.put(&entry, f64::NEG_INFINITY, Only::Any);
-        report.repaired += 1;
-        self.keep_better(element.clone(), others, report);
+        if others.is_empty() && self.check_entries(element).is_ok() {
+            return;
+        }
+        // Of two elements, each finds the other: the one that a look-up finds is right.
+        let is_right = matches!(self.locate(&name), Ok(Some((found, _))) if found.as_ref() == element.as_ref());
+        if others.is_empty() {
+            report.missing += 1;
+        } else if !is_right {
+            report.duplicated += 1;
+        }
+        if others.is_empty() || !is_right {
+            report.example(name.as_ref());
+        }
+        if repair && (others.is_empty() || !is_right) {
+            self.keep_best_of(&name, element, others);
+            report.repaired += 1;
+        }
+    }
+
+    /// The other elements of a name that can be found: under its own name, and by its entries.
+    fn other_elements(&self, name: &S::Name, own: &S::Name) -> Vec<S::Name> {
+        let bare = Some(name.clone()).filter(|name| !needs_wrapping(name.as_ref()));
+        let wrapped = match read_entries(&self.store, name.as_ref()) {
+            Entries::Tail(tail) => Some(wrapped(&self.store, &tail, name.as_ref())),
+            Entries::Absent | Entries::Damaged => None,
+        };
+        let is_other = |other: &S::Name| other.as_ref() != own.as_ref() && self.store.score(other).is_some();
+        bare.into_iter().chain(wrapped).filter(is_other).collect()
+    }
+
+    /// Of several elements for one name the best stays, with its entries.
+    fn keep_best_of(&mut self, name: &S::Name, own: &S::Name, others: Vec<S::Name>) {
+        let mut all: Vec<(f64, S::Name)> = others
+            .into_iter()
+            .chain([own.clone()])
+            .map(|element| {
+                let score = self.store.score(&element).unwrap_or(f64::NAN);
+                (score, element)
+            })
+            .collect();
+        // An element that does not decode is never the best.
+        all.sort_by(|a, b| {
+            let decodes = |(score, element): &(f64, S::Name)| self.decode(element, *score).is_ok();
+            let order = self.best_first((a.0, a.1.as_ref()), (b.0, b.1.as_ref()));
+            decodes(b).cmp(&decodes(a)).then(order)
+        });
+        let mut all = all.into_iter().map(|(_, element)| element);
+        let Some(best) = all.next() else { return };
+        self.replace_entries(None, Some(&best));
+        let own = self.split(&best).map_or(0, |(tail, _)| entry_scores(tail).count());
+        for number in own..=usize::from(u8::MAX) {
+            let entry = entry(&self.store, number as u8, name.as_ref());
+            if !self.store.remove(&entry) {
+                break;
+            }
+        }
+        for other in all {
+            self.store.remove(&other);
+        }
+        self.entries.set(None);
     }
 }

@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
-use super::layout::{Decoded, Place};
+use super::index::{misindexed, needs_wrapping};
+use super::layout::{Decoded, SortKey};
 use super::marker::{Marker, MARKER_START};
 use super::schema::{Order, TieRule, Ties, Update};
 use super::store::{Only, Put, Store};
 use super::value::{Tuple, Value};
 use super::{Board, Found};
-use crate::error::{Damage, Error, Result, Shown};
+use crate::error::{Error, Result};
 
 /// What the values of a write are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub struct Written {
     pub refused: u64,
     /// Members that better ones pushed out.
     pub evicted: u64,
+    /// Members that were written and do not fit their score.
+    pub overflowed: u64,
     /// The scores after an increment; `None` if the member is not on the board.
     pub sum: Option<Tuple>,
     /// For each pair, if ranks were asked for.
@@ -167,19 +170,27 @@ impl<S: Store> Board<S> {
     fn plan(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &mut Plan<S::Name>) -> Result<()> {
         self.check_names(pairs)?;
         match (pairs, write.keep, write.ranks) {
-            ([pair], None, false) if self.schema.layout.has_lone_scores() => self.plan_score(write, pair, plan),
+            ([pair], None, false) if self.plan_score(write, pair, plan)? => Ok(()),
             _ => self.plan_members(write, pairs, plan),
         }
     }
 
-    /// If the score holds all values and nothing else matters, a single member does not have to be looked up.
+    /// If the score holds all values and nothing else matters, a single member does not have to be looked up. Returns
+    /// whether that is so.
     #[inline(always)]
-    fn plan_score(&self, write: &Write, (values, member): &(Tuple, S::Name), plan: &mut Plan<S::Name>) -> Result<()> {
-        if write.scores == Scores::Add {
-            plan.sum = Some(self.values_then(self.find_indexed(member)?.as_ref(), values, write)?);
+    fn plan_score(&self, write: &Write, (values, member): &(Tuple, S::Name), plan: &mut Plan<S::Name>) -> Result<bool> {
+        let layout = &self.schema.layout;
+        // A member that fits, on a board where all others fit too, is an element under its own name.
+        let may_be_lone =
+            !layout.is_coded() || !layout.has_time() && self.has_no_entries() && !needs_wrapping(member.as_ref());
+        if !may_be_lone {
+            return Ok(false);
         }
-        plan.score = self.schema.layout.lone_score(plan.sum.as_ref().unwrap_or(values));
-        Ok(())
+        if write.scores == Scores::Add {
+            plan.sum = Some(self.values_then(self.find(member)?.as_ref(), values, write)?);
+        }
+        plan.score = layout.lone_score(plan.sum.as_ref().unwrap_or(values));
+        Ok(plan.score.is_some())
     }
 
     /// Members are looked up once, before the first change, so no lookup can fail halfway.
@@ -273,7 +284,7 @@ impl<S: Store> Board<S> {
     /// Checks that these members can be on this board: their names are not markers, and belong to its shard.
     #[inline(always)]
     pub(super) fn check_names(&self, pairs: &[(Tuple, S::Name)]) -> Result<()> {
-        if !self.schema.layout.spills() {
+        if !self.schema.layout.is_coded() {
             pairs.iter().try_for_each(|(_, member)| check_unreserved(member.as_ref()))?;
         }
         match self.schema.rules.shard {
@@ -292,7 +303,7 @@ impl<S: Store> Board<S> {
             let place = known.as_mut().map_or(next, |known| *known.entry(member.as_ref()).or_insert(next));
             plan.places.push(place);
             if place == next {
-                plan.states.push(State { before: self.find_indexed(member)?, rank: None, now: Now::Nothing });
+                plan.states.push(State { before: self.find(member)?, rank: None, now: Now::Nothing });
             }
         }
         Ok(())
@@ -318,13 +329,8 @@ impl<S: Store> Board<S> {
 
     /// Checks everything that can go wrong after the first pair is written.
     fn check_write(&self, write: &Write, pairs: &[(Tuple, S::Name)], plan: &Plan<S::Name>) -> Result<()> {
-        if !self.schema.layout.spills() {
+        if !self.schema.layout.is_coded() {
             return Ok(());
-        }
-        self.check_size()?;
-        if write.ranks {
-            // Ranks need the number of members: find out now if it is wrong, not after the write.
-            self.members()?;
         }
         for (pair, place) in pairs.iter().zip(&plan.places).skip(1) {
             plan.states.get(*place).map_or(Ok(()), |state| self.check_pair(write, pair, state))?;
@@ -338,7 +344,7 @@ impl<S: Store> Board<S> {
     }
 
     /// Checks that the new values are in the range of their fields, and that there is no element in the member's new place
-    /// that is missing from the index.
+    /// that its entries do not lead to.
     pub(super) fn check_pair(
         &self,
         write: &Write,
@@ -346,14 +352,14 @@ impl<S: Store> Board<S> {
         state: &State<S::Name>,
     ) -> Result<()> {
         let values = self.values_then(state.now(), values, write)?;
-        if !self.schema.layout.spills() {
+        if !self.schema.layout.is_coded() {
             return Ok(());
         }
-        let (place, _) = self.target(state, &values, write);
-        let element = self.element(&place.spill, member);
+        let (key, _) = self.target(state, &values, write);
+        let element = self.element(&key, member);
         let is_own = state.now().is_some_and(|now| now.element.as_ref() == element.as_ref());
         if !is_own && self.store.score(&element).is_some() {
-            return Err(unindexed(member));
+            return Err(misindexed(member.as_ref()));
         }
         Ok(())
     }
@@ -381,13 +387,13 @@ impl<S: Store> Board<S> {
 
     /// Where a member with these values belongs, and its tie time.
     #[inline]
-    fn target(&self, state: &State<S::Name>, values: &[Value], write: &Write) -> (Place, Option<u64>) {
+    fn target(&self, state: &State<S::Name>, values: &[Value], write: &Write) -> (SortKey, Option<i64>) {
         let time = match (self.schema.rules.ties, state.now()) {
             (Ties::Shared, _) => None,
             (Ties::ByTime(TieRule::Joined, _), Some(now)) => now.decoded.time,
-            _ => Some(self.schema.layout.time_at(write.now)),
+            _ => Some(write.now),
         };
-        (self.schema.layout.encode(values, time.unwrap_or(0)), time)
+        (self.schema.layout.encode(values, time.unwrap_or(0), self.since), time)
     }
 
     /// Puts a member in its place, unless the board is full and the member is not good enough.
@@ -400,53 +406,49 @@ impl<S: Store> Board<S> {
         write: &Write,
         written: &mut Written,
     ) -> Result<()> {
-        let (place, time) = self.target(state, &values, write);
+        let (key, time) = self.target(state, &values, write);
         if let (None, Some(keep)) = (state.now(), write.keep) {
-            if self.members()? >= keep && !self.beats(&place, keep.saturating_sub(1))? {
+            if self.members()? >= keep && !self.beats(&key, keep.saturating_sub(1))? {
                 written.refused += 1;
                 return Ok(());
             }
         }
-        let score = place.score;
-        let element = self.element(&place.spill, member);
-        let entry = match state.now() {
-            // The index has its element, but not its score.
+        let score = key.score;
+        let element = self.element(&key, member);
+        match state.now() {
             Some(old) if old.element.as_ref() == element.as_ref() => {
                 self.store.put(&element, score, Only::Any);
-                old.entry.clone()
             }
             old => {
                 if self.store.put(&element, score, Only::New) == Put::Nothing {
-                    return Err(unindexed(member));
+                    return Err(misindexed(member.as_ref()));
                 }
-                let entry = self.put_entry(&element);
-                match old {
-                    Some(old) => self.remove_indexed(&old.element, old.entry.as_ref()),
-                    None => self.recount_by(1),
+                let old = old.map(|old| &old.element);
+                self.replace_entries(old, Some(&element));
+                if let Some(old) = old {
+                    self.store.remove(old);
                 }
-                entry
             }
-        };
-        state.now = Now::Put(Found { element, entry, score, decoded: Decoded { values, time } });
+        }
+        written.overflowed += u64::from(!key.tail.is_empty());
+        state.now = Now::Put(Found { element, score, decoded: Decoded { values, time } });
         Ok(())
     }
 
     /// Whether a place is strictly better, by fields and time, than the member at a position.
-    fn beats(&self, place: &Place, position: u64) -> Result<bool> {
-        if self.schema.explicit && !self.schema.layout.spills() && position + 1 == self.members()? {
-            // The position is that of the worst member, and scores hold all fields: is any score on the far side?
+    fn beats(&self, key: &SortKey, position: u64) -> Result<bool> {
+        if self.schema.explicit && key.tail.is_empty() && position + 1 == self.members()? {
+            // The position is that of the worst member, and no other code has this score: is any score on the far side?
             return Ok(match self.order {
-                Order::Descending => self.store.any_between(f64::NEG_INFINITY, place.score),
-                Order::Ascending => self.store.any_between(place.score, f64::INFINITY),
+                Order::Descending => self.store.any_between(self.top_of_others(), key.score),
+                Order::Ascending => self.store.any_between(key.score, f64::INFINITY),
             });
         }
-        let mut beats = false;
-        self.elements(position, 1, self.direction(), &mut |element, score| {
-            let spill = element.as_ref().get(..self.schema.layout.spill_len()).unwrap_or_default();
-            beats = self.best_first((place.score, &place.spill), (score, spill)).is_lt();
-            Ok(())
-        })?;
-        Ok(beats)
+        let Some((element, score)) = self.store.at(self.index_at(position)?)? else { return Ok(false) };
+        // Where the scores are equal, both codes fit or neither does. If both do, they are equal.
+        let tail = self.split(&element).map_or(&[][..], |(tail, _)| tail);
+        let tail = if key.tail.is_empty() { &[] } else { tail };
+        Ok(self.best_first((key.score, &key.tail), (score, tail)).is_lt())
     }
 
     #[inline]
@@ -455,13 +457,8 @@ impl<S: Store> Board<S> {
         match self.members()?.saturating_sub(keep) {
             0 => return Ok(()),
             1 => {
-                let mut worst = None;
-                self.elements(keep, 1, self.direction(), &mut |element, _| {
-                    worst = Some(element);
-                    Ok(())
-                })?;
-                if let Some(element) = worst {
-                    self.remove_member(&element);
+                if let Some((worst, _)) = self.store.at(self.index_at(keep)?)? {
+                    self.remove_member(&worst);
                 }
                 written.evicted += 1;
             }
@@ -469,12 +466,6 @@ impl<S: Store> Board<S> {
         }
         Ok(())
     }
-}
-
-/// The error for an element of this member that is missing from the index.
-#[cold]
-fn unindexed<N: AsRef<[u8]>>(member: &N) -> Error {
-    Error::Damaged(Damage::Index(Shown::new(member.as_ref())))
 }
 
 /// No write may create, move or replace a marker.

@@ -4,8 +4,8 @@ use super::args::{count, key, once, one_of, pairs, unix_time, value_of};
 use super::periods::{Fed, Feed};
 use super::{forget_left, open_hash, open_owned_hash, open_to_write, owns_hash, ServerBoard};
 use crate::board::{
-    parse_object, parse_unit, Board, Only, Pairs, PeriodUnit, Rules, Schema, Scores, Standing, Start, Update, Write,
-    Written,
+    parse_object, parse_unit, Board, Creation, Only, Pairs, PeriodUnit, Rules, Schema, Scores, Standing, Start, Update,
+    Write, Written,
 };
 use crate::command;
 use crate::config::check_rows;
@@ -112,7 +112,7 @@ impl<'a> Options<'a> {
             only: self.only,
             update: self.update.unwrap_or(schema.rules.update),
             keep,
-            now: clock(call, schema, self.at)?,
+            now: clock(call, schema, self.at),
             ranks: self.with_rank == Some(None),
         })
     }
@@ -133,11 +133,11 @@ pub fn check_object(json: &[u8]) -> Result<&[u8]> {
 
 /// The time for ties. The clock is read once per command, and only if ties need it.
 #[inline(always)]
-pub fn clock(call: &Call, schema: &Schema, at: Option<i64>) -> Result<i64> {
+pub fn clock(call: &Call, schema: &Schema, at: Option<i64>) -> i64 {
     if !schema.layout.has_time() {
-        return Ok(0);
+        return 0;
     }
-    at.map_or_else(|| Ok(call.ctx.now()), |at| schema.check_at(at))
+    at.unwrap_or_else(|| call.ctx.now())
 }
 
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -190,9 +190,9 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::NoData);
     }
     if options.only == Only::Existing {
-        board.assume(schema);
+        board.assume(schema, 0);
     } else {
-        board.create(rules, false, key.bytes())?;
+        board.create(Creation { rules, since: None, adopt: false }, key.bytes(), 0)?;
     }
     write_pairs(call, &mut board, &options, &pairs)
 }
@@ -279,6 +279,9 @@ pub fn count_written(written: &Written) {
     if written.refused + written.evicted > 0 {
         stats::RANK.denied.add(written.refused);
         stats::EVICTED.add(written.evicted);
+    }
+    if written.overflowed > 0 {
+        stats::OVERFLOWED.add(written.overflowed);
     }
 }
 

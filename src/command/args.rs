@@ -1,6 +1,6 @@
 //! Parses arguments. Every error names the argument and what it takes.
 
-use crate::board::{FieldBound, Pairs, Schema, Value};
+use crate::board::{parse_time, FieldBound, Pairs, Schema, Value};
 pub use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result, Shown};
 use crate::number::{floor_of_decimal, parse_extended, parse_finite, parse_integer};
@@ -101,6 +101,5 @@ pub fn value_of<'a>(args: &mut Args<'a>, option: &'static str) -> Result<Arg<'a>
 
 /// The value of `AT`, in Unix milliseconds.
 pub fn unix_time(args: &mut Args) -> Result<i64> {
-    let ms = count(value_of(args, "AT")?, "AT", 0)?;
-    Ok(i64::try_from(ms).unwrap_or(i64::MAX))
+    parse_time(value_of(args, "AT")?.bytes(), "AT")
 }

@@ -3,7 +3,7 @@
 use super::args::{key, nothing_more, required, value_of};
 use super::create::tell_keys;
 use super::{open_hash, open_to_read, open_to_write, owns_hash};
-use crate::board::{client_data, Period, Rules};
+use crate::board::{client_data, renewed_since, Creation, Period, Rules};
 use crate::calendar::Cycle;
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
@@ -12,7 +12,7 @@ use crate::server::{Access, Call, Reply, Text, ZSet};
 
 command! { INFO = info;
     Doc::read("rank.info", "key", "Returns a board's size, schema and layout.",
-    "O(1), or O(log(N)) on spilled boards.").fast()
+    "O(log(N))").fast()
 }
 
 command! { CLEAR = clear;
@@ -36,13 +36,13 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
         call.reply().null();
         return Ok(());
     }
-    let (schema, members) = (board.schema(), board.members()?);
+    let (schema, members, overflow) = (board.schema(), board.members()?, board.overflow()?);
     let reply = call.reply();
     let text = |name: &str, value: &str| {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
     };
-    reply.map(11);
+    reply.map(12);
     reply.bulk(b"members");
     reply.count(members);
     reply.bulk(b"fields");
@@ -58,8 +58,10 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     reply.count_or_null(schema.rules.keep);
     text("update", &schema.rules.update.to_string());
     text("layout", schema.layout.name());
-    reply.bulk(b"bits");
-    reply.count_or_null(schema.layout.bits().map(u64::from));
+    reply.bulk(b"overflow");
+    reply.count(overflow);
+    reply.bulk(b"since");
+    reply.count_or_null(board.since().map(i64::unsigned_abs));
     reply.bulk(b"data");
     bulk_or_null(&reply, schema.rules.data.as_ref().map(|data| data.hash.as_slice()));
     reply.bulk(b"periods");
@@ -112,7 +114,8 @@ fn clear<'c>(call: &'c Call<'c>) -> Result<()> {
     } else {
         None
     };
-    let members = board.clear()?;
+    let since = renewed_since(board.store.name().bytes(), board.since().unwrap_or(0), call.ctx.now());
+    let members = board.clear(since)?;
     if let Some(mut hash) = owned {
         hash.unlink();
     }
@@ -159,11 +162,13 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let members = board.members()?;
     let rules = board.schema_text().is_some().then(|| board.schema().rules.clone());
+    let since = renewed_since(key.bytes(), board.since().unwrap_or(0), call.ctx.now());
     match &hash_archive {
         Some(name) => {
             let data = client_data(name.bytes(), true, archive.bytes())?;
             let hash = open_hash(call, &board, Access::Write)?;
-            board.rewrite(&Rules { data: Some(data), ..board.schema().rules.clone() });
+            let since = board.since().unwrap_or(0);
+            board.rewrite(&Rules { data: Some(data), ..board.schema().rules.clone() }, since);
             board.store.rename(&archive)?;
             hash.rename(name)?;
         }
@@ -171,7 +176,8 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     drop(board);
     if let Some(rules) = rules {
-        open_to_write(call, key.clone())?.create(rules, false, key.bytes())?;
+        let creation = Creation { rules, since: Some(since), adopt: false };
+        open_to_write(call, key.clone())?.create(creation, key.bytes(), since)?;
     }
     call.reply().count(members);
     Ok(())

@@ -4,8 +4,8 @@ use super::args::{count, key, once, one_of, value_of};
 use super::periods::check_prefixes;
 use super::{forget_left, open_to_read, open_to_write, ServerBoard};
 use crate::board::{
-    client_data, client_period, parse_offset, parse_unit, parse_update, Alteration, Board, Period, PeriodUnit, Rules,
-    Store,
+    client_data, client_period, parse_offset, parse_unit, parse_update, Alteration, Board, Creation, Period,
+    PeriodUnit, Rules, Store,
 };
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
@@ -19,7 +19,7 @@ command! { CREATE = create;
     [TIES ties:{SHARED|timed:{rule:{FIRST|LAST|JOINED} unit:[MS|S]}}] [KEEP keep:n] [UPDATE update:{SET|BEST}] \
     [LIKE other] [DATA hash [OWNED]] \
     [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]] ... [OFFSET utcoffset] \
-    [SHARD part:i shards:n] [ADOPT]",
+    [SHARD part:i shards:n] [SINCE since:ms] [ADOPT]",
     "Gives a board its schema: fields, ties, bound, update rule, hash of attributes and periods.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
@@ -53,19 +53,20 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let mut args = call.args();
     let key = key(&mut args)?;
-    let (rules, adopt) = if args.next_if("LIKE") {
-        (rules_of(call, args)?, false)
+    let creation = if args.next_if("LIKE") {
+        Creation { rules: rules_of(call, args)?, since: None, adopt: false }
     } else {
         Rules::parse_create(key.bytes(), &args.map(Arg::bytes).collect::<Vec<_>>())?
     };
+    let rules = &creation.rules;
     check_prefixes(call, &key, &rules.periods)?;
     let store = ZSet::open(call, key.clone(), Access::Write)?;
-    let mut board = if adopt { Board::open_to_adopt(store)? } else { Board::open(store)? };
+    let mut board = if creation.adopt { Board::open_to_adopt(store)? } else { Board::open(store)? };
     if let Some(data) = rules.data.as_ref().filter(|data| data.owner.is_some()) {
         Hash::check_may_own(call, &data.hash)?;
     }
-    let owned = open_hashes_to_trim(call, &mut board, &rules)?;
-    board.create(rules, adopt, key.bytes())?;
+    let owned = open_hashes_to_trim(call, &mut board, rules)?;
+    board.create(creation, key.bytes(), call.ctx.now())?;
     forget_left(&board, owned);
     call.reply().ok();
     Ok(())

@@ -53,7 +53,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
         only: Only::Any,
         update: Update::Set,
         keep: schema.rules.keep,
-        now: clock(call, schema, at)?,
+        now: clock(call, schema, at),
         ranks: with_rank == Some(None),
     };
     let owned = match write.keep {

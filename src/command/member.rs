@@ -18,7 +18,7 @@ command! { GET = get;
 
 command! { SCORE = score;
     Doc::read("rank.score", concat!("key member", period_option!()), "Returns the scores of a member.",
-    "O(1), or O(log(N)) on spilled boards.").fast()
+    "O(1)").fast()
 }
 
 command! { PERCENTILE = percentile;

@@ -119,7 +119,7 @@ impl Feed {
         for period in schema.rules.periods.iter() {
             if let Some((span, expires)) = period.fed(self.at.unwrap_or(now), now) {
                 let board = opener.open(parent, period, span)?;
-                fed.push(self.prepare_in(board, parent, pairs, (period.unit(), expires))?);
+                fed.push(self.prepare_in(board, parent, pairs, period.unit(), (span.start, expires))?);
             }
         }
         Ok(fed)
@@ -131,7 +131,8 @@ impl Feed {
         mut board: ServerBoard<'c>,
         parent: &ServerBoard<'c>,
         pairs: &[(Tuple, Text<'c>)],
-        (unit, expires): (PeriodUnit, i64),
+        unit: PeriodUnit,
+        (start, expires): (i64, i64),
     ) -> Result<Fed<'c>> {
         if self.write.scores == Scores::Add {
             board.store.announce_as(c"zincr");
@@ -139,7 +140,7 @@ impl Feed {
         let mut made = None;
         if !board.store.exists() {
             let rules = parent.schema().rules.for_others();
-            board.assume(Schema::new(rules.clone()));
+            board.assume(Schema::new(rules.clone()), start.max(0));
             // `XX` adds no members, so it does not create a board.
             made = (self.write.only != Only::Existing).then_some((rules, expires));
         }
@@ -159,7 +160,8 @@ impl<'c> Fed<'c> {
     /// Writes what was prepared.
     pub fn commit(&mut self, pairs: &[(Tuple, Text<'c>)]) -> Result<()> {
         if let Some((rules, _)) = &self.made {
-            self.board.rewrite(rules);
+            let since = self.board.since().unwrap_or(0);
+            self.board.rewrite(rules, since);
         }
         self.written = self.board.commit(&self.write, pairs, &mut self.plan)?;
         count_written(&self.written);
@@ -246,7 +248,7 @@ impl Choice {
             None => Board::open(ZSet::absent(call, parent.store.name().clone()))?,
         };
         if !board.store.exists() {
-            board.assume(Schema::new(parent.schema().rules.for_others()));
+            board.assume(Schema::new(parent.schema().rules.for_others()), 0);
         }
         board.set_max_hops(max_hops());
         Ok(board)

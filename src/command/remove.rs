@@ -21,7 +21,7 @@ command! { REM = rem;
 
 command! { TRIM = trim;
     Doc::remove("rank.trim", "key n [RETURN]", "Keeps the best n members. Returns how many were removed, or their names.",
-    "O(log(N)+M) with M members removed; O(M*log(N)) on spilled boards.").keys(&[KeySpec::at(1, KeyUse::Pop)])
+    "O(log(N)+M) with M members removed; O(M*log(N)) where members overflow.").keys(&[KeySpec::at(1, KeyUse::Pop)])
 }
 
 command! { POP = pop;

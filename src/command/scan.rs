@@ -21,7 +21,7 @@ const STRIDE: u64 = 8;
 command! { SCAN = scan;
     Doc::read("rank.scan", "key cursor [COUNT count] [WITHTIME] [WITHDATA] [JSON]",
     "Returns all members and their scores in steps.",
-    "O(M) for a step of M members; O(M*log(N)) on spilled boards.").since("0.2.0")
+    "O(M) for a step of M members.").since("0.2.0")
 }
 
 fn scan<'c>(call: &'c Call<'c>) -> Result<()> {

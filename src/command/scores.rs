@@ -11,7 +11,7 @@ use crate::server::{Arg, Call};
 command! { COUNT = count;
     Doc::read("rank.count", concat!("key range:[min max]", period_option!()),
     "Counts the members, or those whose first field is within bounds.",
-    "O(1), or O(log(N)) with bounds or on spilled boards.").fast()
+    "O(1), or O(log(N)) with bounds or where members overflow.").fast()
 }
 
 command! { FORSCORE = forscore;

@@ -36,13 +36,14 @@ fn verify<'c>(call: &'c Call<'c>) -> Result<()> {
     let late = || stopwatch.elapsed() > MOST_TIME;
     let report = board.verify(cursor.unwrap_or(0), step.unwrap_or(DEFAULT_COUNT), repair.is_some(), late)?;
     let reply = call.reply();
-    reply.map(7);
+    reply.map(8);
     let counts = [
         ("cursor", report.cursor),
         ("checked", report.checked),
         ("undecodable", report.undecodable),
         ("missing", report.missing),
         ("orphaned", report.orphaned),
+        ("duplicated", report.duplicated),
         ("repaired", report.repaired),
     ];
     for (name, value) in counts {

@@ -14,7 +14,6 @@
 //! its value, or like the token if it has several. A choice, and any other part of several arguments, needs a name.
 
 /// Named as in `RM_SetCommandInfo`.
-#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgType {
     String,
@@ -28,7 +27,6 @@ pub enum ArgType {
 }
 
 /// An argument, with fields named as in `RM_SetCommandInfo`.
-#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arg {
     pub name: String,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Damage, Error, LineProblem, NamedKey};
+use crate::calendar::MAX_MS;
 
 /// Client bytes as an error shows them: one line of printable ASCII, not too long.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,8 +34,6 @@ impl fmt::Debug for Shown {
     }
 }
 
-const VERIFY_AND_ZREM: &str = "run RANK.VERIFY key REPAIR, then ZREM what it reports as undecodable";
-
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ERR the board is damaged: ")?;
@@ -49,12 +48,8 @@ impl fmt::Display for Damage {
             ),
             Damage::Stray => f.write_str("an element other than its marker is at -inf; run RANK.VERIFY key REPAIR"),
             Damage::Index(Shown(member)) => {
-                write!(f, "its index and its members differ at '{member}'; run RANK.VERIFY key REPAIR")
+                write!(f, "its index entries and its elements differ at '{member}'; run RANK.VERIFY key REPAIR")
             }
-            Damage::Count { members, entries } => {
-                write!(f, "it has {members} members but {entries} index entries; {VERIFY_AND_ZREM}")
-            }
-            Damage::Size => write!(f, "its size does not match its index; {VERIFY_AND_ZREM}"),
         }
     }
 }
@@ -77,10 +72,7 @@ impl fmt::Display for LineProblem {
             Scores(got) => write!(f, "\"scores\" takes a JSON object with one score for each field, got {got}"),
             NoField(Shown(name)) => write!(f, "the board has no field '{name}'"),
             MissingField(Shown(name)) => write!(f, "field '{name}' has no score"),
-            Time(got) => write!(f, "\"time\" takes a Unix time in milliseconds or null, got {got}"),
-            TimeRange { first, last, got } => {
-                write!(f, "\"time\" takes {first} to {last} on this board (Unix time in ms), got {got}")
-            }
+            Time(got) => write!(f, "\"time\" takes a Unix time in ms from 0 to {MAX_MS}, or null, got {got}"),
             Data(got) => write!(f, "\"data\" takes a JSON object, a string or null, got {got}"),
             Other(error) => {
                 let text = error.to_string();
@@ -189,6 +181,10 @@ impl fmt::Display for Error {
                 "ERR the sorted set already has members: use one FLOAT field with TIES SHARED, \
                  or ADOPT if its scores fit the schema",
             ),
+            AdoptWithoutSince => f.write_str(
+                "ERR ADOPT of a board with tie times needs SINCE ms: the one that RANK.INFO showed, or 0 if it is not known",
+            ),
+            SinceWithoutTimes => f.write_str("ERR SINCE is only valid with TIES FIRST, LAST or JOINED"),
             AdoptUndecodable(Shown(element)) => write!(
                 f,
                 "ERR ADOPT: element '{element}' does not decode under this schema: \
@@ -204,8 +200,12 @@ impl fmt::Display for Error {
                 write!(f, "ERR the board already has KEEP {keep}: leave KEEP out, or change it with RANK.ALTER")
             }
             BadMarker(text) => write!(f, "ERR the board's marker is not a schema: {text}"),
+            MarkerVersion(Shown(version)) if version == "1" => f.write_str(
+                "ERR the board has format version 1, this module reads version 2: \
+                 export it with RANK.SCAN of the older module, and load it into a new board",
+            ),
             MarkerVersion(version) => {
-                write!(f, "ERR the board has format version {version}, this module reads version 1: upgrade redis-rank")
+                write!(f, "ERR the board has format version {version}, this module reads version 2: upgrade redis-rank")
             }
             NoSuchKey => f.write_str("ERR no such key"),
             ArchiveExists => f.write_str("ERR the archive key already exists"),
@@ -236,9 +236,6 @@ impl fmt::Display for Error {
                 "ERR a DENSE rank would visit more than {} distinct scores: use COMPETITION, or raise rank.max-hops",
                 crate::config::max_hops()
             ),
-            AtTakes { first, last, got } => {
-                write!(f, "ERR AT takes {first} to {last} on this board (Unix time in ms), got {got}")
-            }
             Line { number, problem } => write!(f, "ERR line {number}: {problem}"),
             BadCursor(got) => write!(f, "ERR cursor takes 0 or a cursor that RANK.SCAN returned, got {got}"),
             AtWithoutTimes => f.write_str("ERR AT is only valid on a board with TIES FIRST, LAST or JOINED"),

@@ -8,7 +8,7 @@ use crate::board::Board;
 pub fn schema(bytes: &[u8]) {
     let words: Vec<&[u8]> = bytes.split(|byte| *byte == b' ').collect();
     match Rules::parse_create(b"b", &words) {
-        Ok((rules, _)) => reads_back(&rules),
+        Ok(creation) => reads_back(&creation.rules),
         Err(error) => check_error(&error),
     }
     match Rules::parse(&words) {
@@ -31,9 +31,9 @@ fn reads_back(rules: &Rules) {
     let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
     assert_eq!(Rules::parse(&words).as_ref().ok(), Some(rules), "{text}");
     let layout = Schema::new(rules.clone()).layout;
-    assert_eq!(layout.spills(), layout.name() == "spilled", "{text}");
+    assert_eq!(layout.is_coded(), layout.name() == "coded", "{text}");
     let mut model = Model::default();
-    model.insert(f64::NEG_INFINITY, &marker_bytes(rules));
+    model.insert(f64::NEG_INFINITY, &marker_bytes(rules, 0));
     let board = Board::open(model).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!((&board.schema().rules, board.members().ok()), (rules, Some(0)));
 }

@@ -1,8 +1,9 @@
 //! Boards and limiters that somebody has tampered with.
 
 use super::check_error;
+use super::codec::element_of;
 use super::input::Input;
-use crate::board::tests::{marker_bytes, Model, Schema, MARKER_START};
+use crate::board::tests::{entry_scores, marker_bytes, Creation, Model, Schema, MARKER_START};
 use crate::board::{Alteration, Board, FieldBound, Kind, Only, Scores, Update, Value, Write};
 use crate::error::Result;
 use crate::rate::memory::{Limiter, MemoryLog};
@@ -23,22 +24,23 @@ fn board(input: &mut Input) {
     let rules = input.rules();
     let schema = Schema::new(rules.clone());
     let mut model = Model::default();
+    let since = 1_577_836_800_000;
     match input.below(8) {
         0 => {}
         1 => model.insert(f64::NEG_INFINITY, &[MARKER_START, input.bytes()].concat()),
-        _ => model.insert(f64::NEG_INFINITY, &marker_bytes(&rules)),
+        _ => model.insert(f64::NEG_INFINITY, &marker_bytes(&rules, since)),
     }
     let mut names: Vec<Vec<u8>> = Vec::new();
     for _ in 0..input.below(12) {
         let (values, name) = (input.tuple(&schema), input.bytes());
-        let place = schema.layout.encode(&values, schema.layout.time_at(input.word() as i64));
-        let score = if input.bool() { place.score } else { input.score(place.score) };
-        let element = if input.bool() { [place.spill.as_slice(), name].concat() } else { name.to_vec() };
+        let key = schema.layout.encode(&values, input.word() as i64, since);
+        let score = if input.bool() { key.score } else { input.score(key.score) };
+        let element = if input.bool() { element_of(&schema, &key, name) } else { name.to_vec() };
         model.insert(score, &element);
         if input.bool() {
-            let length = (name.len() as u32).to_be_bytes();
-            let spill = place.spill.get(1..).unwrap_or_default();
-            model.insert(f64::NEG_INFINITY, &[&[1], &length[..], name, spill].concat());
+            for (number, score) in entry_scores(&key.tail) {
+                model.insert(score, &[&[1, number], name].concat());
+            }
         }
         names.push(name.to_vec());
     }
@@ -72,9 +74,12 @@ fn step(model: Model, schema: &Schema, names: &[Vec<u8>], input: &mut Input) -> 
         2 | 3 => write(&mut board, &name, input),
         4 => board.remove(&[name]).map(drop),
         5 => board.trim(u64::from(input.byte() % 8), true).map(drop),
-        6 => board.clear().map(drop),
+        6 => board.clear(0).map(drop),
         7 => board.verify(0, 1000, input.bool(), || false).map(drop),
-        8 => board.create(schema.rules.clone(), input.bool(), b"b"),
+        8 => {
+            let (since, adopt) = (input.bool().then_some(1_577_836_800_000), input.bool());
+            board.create(Creation { rules: schema.rules.clone(), since, adopt }, b"b", 0)
+        }
         _ => {
             let keep = Some(input.bool().then_some(3));
             let alteration = Alteration { keep, update: Some(Update::Best), ..Alteration::default() };
@@ -150,7 +155,8 @@ fn repair(model: Model) {
     }
     let Ok(mut board) = Board::open(board.store) else { panic!("a repair that left damage") };
     let report = board.verify(0, u64::MAX, false, || false).expect("what could be repaired can be verified");
-    assert_eq!((report.missing, report.orphaned), (0, 0), "left after a repair: {:?}", report.examples);
+    let left = (report.missing, report.orphaned, report.duplicated);
+    assert_eq!(left, (0, 0, 0), "left after a repair: {:?}", report.examples);
     if report.undecodable == 0 {
         board.members().expect("as many entries as members");
     }

@@ -18,7 +18,6 @@ mod lease;
 mod line;
 mod log;
 #[cfg(any(test, fuzzing))]
-#[allow(missing_docs)]
 pub mod memory;
 mod request;
 mod rule;

@@ -7,7 +7,6 @@ mod module;
 mod moment;
 mod store;
 #[cfg(any(test, fuzzing))]
-#[allow(missing_docs)]
 pub mod tests;
 
 pub use api::{Access, Arg, Args, Caller, Reply, Stopwatch, Text};

@@ -1,7 +1,7 @@
 //! A write that meets damage changes nothing, wherever in the call it meets it.
 
 use super::*;
-use crate::board::{Board, Only, Scores, Store, Update, Write, Written};
+use crate::board::{Board, Only, Scores, Update, Write, Written};
 use crate::error::{Damage, Error, Result};
 
 const NOW: i64 = 5_000;
@@ -9,13 +9,14 @@ const NOW: i64 = 5_000;
 fn board(schema: &str) -> Board<Model> {
     let words: Vec<&[u8]> = schema.split(' ').map(str::as_bytes).collect();
     let mut board = Board::open(Model::default()).unwrap();
-    board.create(Rules::parse(&words).unwrap(), false, b"board").unwrap();
+    create(&mut board, &Rules::parse(&words).unwrap());
     board
 }
 
 fn add(board: &mut Board<Model>, names: &[&str], now: i64) -> Result<Written> {
     let fields = board.schema().fields().len();
-    let values = board.schema().parse_tuple(std::iter::repeat_n(&b"7"[..], fields)).unwrap();
+    // A double that takes more bits than its score has.
+    let values = board.schema().parse_tuple(std::iter::repeat_n(&b"5e-324"[..], fields)).unwrap();
     let pairs: Vec<(Tuple, Vec<u8>)> = names.iter().map(|name| (values.clone(), name.as_bytes().to_vec())).collect();
     let write = Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now, ranks: false };
     board.write(&write, &pairs)
@@ -25,18 +26,17 @@ fn add(board: &mut Board<Model>, names: &[&str], now: i64) -> Result<Written> {
 fn unindexed(schema: &str, names: &[&str]) -> Vec<(f64, Vec<u8>)> {
     let mut other = board(schema);
     add(&mut other, names, NOW).unwrap();
-    other.store.elements().iter().filter(|(score, _)| *score > f64::NEG_INFINITY).cloned().collect()
+    other.store.elements().iter().filter(|(score, _)| *score > -4.0).cloned().collect()
 }
 
 #[test]
-fn an_element_that_the_index_does_not_know_stops_the_whole_write() {
-    for schema in ["FIELD a FLOAT TIES FIRST", "FIELD a INT FIELD b INT", "FIELD a FLOAT TIES JOINED S"] {
+fn an_element_that_no_entry_leads_to_stops_the_whole_write() {
+    for schema in ["FIELD a FLOAT TIES FIRST", "FIELD a FLOAT FIELD b FLOAT", "FIELD a FLOAT TIES JOINED S"] {
         for names in
             [&["x"][..], &["x", "new"], &["new", "x"], &["old", "x"], &["new", "old", "y", "x"], &["new", "x", "new"]]
         {
             let mut board = board(schema);
             add(&mut board, &["old"], 1).unwrap();
-            // Two of them, so that the size gives nothing away.
             for (score, element) in unindexed(schema, &["x", "y"]) {
                 board.store.insert(score, &element);
             }
@@ -50,15 +50,20 @@ fn an_element_that_the_index_does_not_know_stops_the_whole_write() {
 }
 
 #[test]
-fn an_entry_stays_where_only_the_score_changes() {
-    let mut board = board("FIELD a FLOAT TIES JOINED");
-    add(&mut board, &["ann"], 1).unwrap();
-    let entry = board.store.elements().iter().find(|(_, element)| element.starts_with(b"\x01")).cloned().unwrap();
-    let element = board.store.elements().last().cloned().unwrap().1;
-    let write = Write { scores: Scores::Add, only: Only::Any, update: Update::Set, keep: None, now: 9, ranks: false };
-    let pair = (board.schema().parse_deltas([&b"5"[..]].into_iter()).unwrap(), b"ann".to_vec());
-    assert_eq!(board.write(&write, &[pair]).unwrap().changed, 1);
-    assert_eq!(board.store.score(&element), Some(12.0));
-    assert!(board.store.elements().contains(&entry));
+fn entries_stay_where_only_the_score_changes() {
+    let mut board = board("FIELD a INT FIELD b FLOAT TIES JOINED");
+    let entries = |board: &Board<Model>| -> Vec<(f64, Vec<u8>)> {
+        board.store.elements().iter().filter(|(_, element)| element.starts_with(b"\x01")).cloned().collect()
+    };
+    let values = board.schema().parse_tuple([&b"5"[..], b"5e-324"].into_iter()).unwrap();
+    let write = Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now: 9, ranks: false };
+    board.write(&write, &[(values, b"ann".to_vec())]).unwrap();
+    let before = (entries(&board), board.store.elements().last().cloned().unwrap());
+    let deltas = board.schema().parse_deltas([&b"1"[..], b"0"].into_iter()).unwrap();
+    let write = Write { scores: Scores::Add, now: 10, ..write };
+    assert_eq!(board.write(&write, &[(deltas, b"ann".to_vec())]).unwrap().changed, 1);
+    let after = (entries(&board), board.store.elements().last().cloned().unwrap());
+    assert!(before.0.len() > 1 && before.0 == after.0);
+    assert!(before.1 .1 == after.1 .1 && before.1 .0 < after.1 .0, "the element keeps its name, and moves up");
     assert_eq!(board.members().unwrap(), 1);
 }

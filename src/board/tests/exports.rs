@@ -11,7 +11,7 @@ use crate::error::LineProblem;
 
 fn board_of(rules: &Rules) -> Board<Model> {
     let mut board = Board::open(Model::default()).unwrap();
-    board.create(rules.clone(), false, b"b").unwrap();
+    create(&mut board, rules);
     board
 }
 
@@ -192,7 +192,9 @@ fn lines_say_who_has_what() {
     let time = |json: &str| Line::parse(&timed, json.as_bytes()).map(|line| line.time);
     assert_eq!(time(r#"{"member":"a","score":1,"time":1700000000000}"#), Ok(Some(1_700_000_000_000)));
     assert_eq!(time(r#"{"member":"a","score":1}"#), Ok(None));
-    assert!(matches!(time(r#"{"member":"a","score":1,"time":5}"#), Err(LineProblem::TimeRange { got: 5, .. })));
+    assert_eq!(time(r#"{"member":"a","score":1,"time":0}"#), Ok(Some(0)));
+    assert_eq!(time(r#"{"member":"a","score":1,"time":9007199254740991}"#), Ok(Some(9_007_199_254_740_991)));
+    assert!(matches!(time(r#"{"member":"a","score":1,"time":9007199254740992}"#), Err(LineProblem::Time(_))));
 }
 
 #[test]
@@ -235,11 +237,15 @@ fn lines_that_say_something_else_are_refused() {
         (two, r#"{"member":"a","scores":{"gold":1}}"#, "field 'silver' has no score"),
         (two, r#"{"member":"a","scores":{"gold":1,"silver":2,"bronze":3}}"#, "the board has no field 'bronze'"),
         (two, r#"{"member":"a","scores":{"gold":2000,"silver":2}}"#, "field 'gold' takes 0 to 1023, got 2000"),
-        ("", r#"{"member":"a","score":1,"time":-1}"#, r#""time" takes a Unix time in milliseconds or null, got -1"#),
+        (
+            "",
+            r#"{"member":"a","score":1,"time":-1}"#,
+            r#""time" takes a Unix time in ms from 0 to 9007199254740991, or null, got -1"#,
+        ),
         (
             "",
             r#"{"member":"a","score":1,"time":"x"}"#,
-            r#""time" takes a Unix time in milliseconds or null, got \"x\""#,
+            r#""time" takes a Unix time in ms from 0 to 9007199254740991, or null, got \"x\""#,
         ),
         ("", r#"{"member":"a","score":1,"data":5}"#, r#""data" takes a JSON object, a string or null, got 5"#),
         ("", r#"{"member":"a","score":1,"name":"x"}"#, "unknown name 'name'"),

@@ -1,6 +1,8 @@
 //! Boards in memory, and what they are compared with.
 
 #[cfg(test)]
+mod codes;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod exports;
@@ -17,8 +19,18 @@ pub use model::Model;
 pub use naive::{Member, Naive, EPOCH};
 
 /// What fuzz targets need to make boards of their own.
-pub use super::layout::Place;
+pub use super::index::{entry_scores, split_wrapped};
+pub use super::layout::SortKey;
 pub use super::marker::{marker_bytes, MARKER_START};
 pub use super::periods::Periods;
 pub use super::schema::{Data, Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit};
 pub use super::value::Tuple;
+pub use super::Creation;
+
+use super::Board;
+
+/// Gives a board a schema, as `RANK.CREATE` does at the beginning of 2020.
+pub fn create(board: &mut Board<Model>, rules: &Rules) {
+    let creation = Creation { rules: rules.clone(), since: None, adopt: false };
+    board.create(creation, b"b", EPOCH).expect("a new board takes any schema");
+}

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::board::{Direction, Only, Put, Spot, Store};
+use crate::board::{Direction, Lowest, Only, Put, Spot, Store};
 use crate::error::Result;
 
 /// A sorted set as a sorted list.
@@ -81,10 +81,11 @@ impl Store for Model {
         self.elements.iter().any(|(score, _)| *score > low && *score < high)
     }
 
-    fn lowest(&self) -> Option<(Vec<u8>, bool)> {
-        let mut lowest = self.elements.iter().filter(|(score, _)| *score == f64::NEG_INFINITY);
-        let (_, first) = lowest.next()?;
-        Some((first.clone(), lowest.next().is_some()))
+    fn lowest(&self, most: f64) -> Option<Lowest<Vec<u8>>> {
+        let mut below = self.elements.iter().filter(|(score, _)| *score <= most);
+        let (score, element) = below.next()?;
+        let next = below.next().map(|(score, _)| *score).filter(|_| *score == f64::NEG_INFINITY);
+        Some(Lowest { element: element.clone(), score: *score, next })
     }
 
     fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Vec<u8>) -> bool) {
@@ -95,26 +96,6 @@ impl Store for Model {
         }
         for name in names {
             if !visit(name) {
-                return;
-            }
-        }
-    }
-
-    /// As a skiplist finds it: elements are passed as long as those ahead are lower, in ever smaller steps.
-    fn walk_bytes(&self, from: &[u8], visit: &mut dyn FnMut(Vec<u8>, f64) -> bool) {
-        let is_lower = |index: usize| self.elements.get(index).is_some_and(|(_, name)| name.as_slice() < from);
-        if self.elements.last().is_none_or(|(_, last)| last.as_slice() < from) {
-            return;
-        }
-        // One more than the last element that was passed.
-        let mut reached = 0;
-        for step in [16, 4, 1] {
-            while is_lower(reached + step - 1) {
-                reached += step;
-            }
-        }
-        for (score, name) in self.elements.iter().skip(reached) {
-            if !visit(name.clone(), *score) {
                 return;
             }
         }

@@ -18,7 +18,7 @@ fn cycle() -> impl Strategy<Value = Cycle> {
 
 fn parse(text: &str) -> Result<Rules, String> {
     let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
-    Rules::parse_create(b"b", &words).map(|(rules, _)| rules).map_err(|error| error.to_string())
+    Rules::parse_create(b"b", &words).map(|creation| creation.rules).map_err(|error| error.to_string())
 }
 
 #[test]

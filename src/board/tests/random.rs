@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::points::check_points;
 use super::*;
-use crate::board::index::split_entry;
+use crate::board::index::{entry_scores, split_entry, split_wrapped};
 use crate::board::{Board, FieldBound, Group, Kind, Only, Order, Row, Scores, Store, Update, Value, Write};
 use crate::error::{Damage, Error};
 
@@ -127,14 +127,34 @@ fn check(board: &Board<Model>, naive: &Naive) {
         let there = naive.get(&name(stranger)).is_some();
         assert_eq!(board.find(&name(stranger)).unwrap().is_some(), there);
     }
-    let lowest = board.store.elements().iter().filter(|(score, _)| *score == f64::NEG_INFINITY);
-    let mut entries: Vec<Vec<u8>> = lowest.filter_map(|(_, entry)| Some(split_entry(entry)?.0.to_vec())).collect();
-    entries.sort();
-    let mut names: Vec<Vec<u8>> = naive.members.iter().map(|member| member.name.clone()).collect();
-    names.sort();
-    if board.schema().layout.spills() {
-        assert_eq!(entries, names, "no orphan and no gap in the index");
+    check_entries(board, naive);
+}
+
+/// Members that do not fit, and only those, have their entries, and there are no others.
+fn check_entries(board: &Board<Model>, naive: &Naive) {
+    if !board.schema().layout.is_coded() {
+        return;
     }
+    let is_entry = |element: &[u8]| split_entry(element).is_some();
+    let all = board.store.elements();
+    let mut expected: Vec<(f64, Vec<u8>)> = Vec::new();
+    let mut overflow = 0;
+    for (score, element) in all.iter().filter(|(score, element)| *score > -4.0 || !is_entry(element)) {
+        let Some((tail, name)) = split_wrapped(element) else {
+            assert!(
+                element.starts_with(MARKER_START) || !matches!(element.first(), Some(0..=2)),
+                "{element:?} {score}"
+            );
+            continue;
+        };
+        expected.extend(entry_scores(tail).map(|(number, score)| (score, [&[1, number], name].concat())));
+        overflow += 1;
+        assert!(naive.get(name).is_some());
+    }
+    expected.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+    let entries: Vec<_> = all.iter().filter(|(score, element)| *score <= -4.0 && is_entry(element)).cloned().collect();
+    assert_eq!(entries, expected, "no entry too many and none too few");
+    assert_eq!(board.overflow().unwrap(), overflow);
 }
 
 fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
@@ -249,7 +269,7 @@ pub(super) fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values:
             naive.members = kept;
         }
         Op::Clear => {
-            assert_eq!(board.clear().unwrap(), naive.members.len() as u64);
+            assert_eq!(board.clear(EPOCH).unwrap(), naive.members.len() as u64);
             naive.members.clear();
         }
     }
@@ -266,7 +286,7 @@ proptest! {
     #[test]
     fn boards_agree_with_the_naive_one(rules in rules(), ops in prop::collection::vec(op(), 1..40)) {
         let mut board = Board::open(Model::default()).unwrap();
-        board.create(rules.clone(), false, b"b").unwrap();
+        create(&mut board, &rules);
         let mut naive = Naive { rules: rules.clone(), members: Vec::new() };
         for op in ops {
             let values = |seeds: &[u64]| rules.fields.iter().zip(seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
@@ -274,13 +294,13 @@ proptest! {
         }
     }
 
-    /// Whatever a core command does to a spilled board: no command answers wrongly about a member that it finds, and a
+    /// Whatever a core command does to a board: no command answers wrongly about a member that it finds, and a
     /// repair leaves a sound board.
     #[test]
     fn damage_is_met_and_repaired(rules in rules(), ops in prop::collection::vec(op(), 1..20),
                                   strays in prop::collection::vec((any::<u64>(), 0_u8..12, 0_u8..6), 1..4)) {
         let mut board = Board::open(Model::default()).unwrap();
-        board.create(rules.clone(), false, b"b").unwrap();
+        create(&mut board, &rules);
         let mut naive = Naive { rules: rules.clone(), members: Vec::new() };
         for op in ops {
             let values = |seeds: &[u64]| rules.fields.iter().zip(seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
@@ -316,7 +336,7 @@ proptest! {
         }
         let mut board = Board::open_damaged(board.store).unwrap();
         let report = board.verify(0, u64::MAX, false, || false).unwrap();
-        prop_assert_eq!((report.missing, report.orphaned), (0, 0), "{:?}", board.store.elements());
+        prop_assert_eq!((report.missing, report.orphaned, report.duplicated), (0, 0, 0), "{:?}", board.store.elements());
         let sound = Board::open(board.store);
         prop_assert!(sound.is_ok());
         let sound = sound.unwrap();
@@ -363,74 +383,29 @@ proptest! {
         let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
         prop_assert_eq!(Rules::parse(&words).unwrap(), rules);
     }
-
-    /// The order of places is the order of tuples, and nothing of a tuple is lost, for any values.
-    #[test]
-    fn places_are_exact(rules in rules(), seeds in prop::collection::vec((any::<u64>(), any::<u64>()), 4),
-                        times in (0_u64..1 << 32, 0_u64..1 << 32)) {
-        let schema = Schema::new(rules.clone());
-        let tuple = |pick: fn(&(u64, u64)) -> u64| -> Tuple {
-            rules.fields.iter().zip(&seeds).map(|(field, seeds)| any_value(field.kind, pick(seeds))).collect()
-        };
-        let (a, b) = (tuple(|seeds| seeds.0), tuple(|seeds| seeds.1));
-        let naive = Naive { rules: rules.clone(), members: Vec::new() };
-        let order = naive.by_fields(&a, &b).then(naive.by_time(times.0 as i64, times.1 as i64));
-        let (at_a, at_b) = (schema.layout.encode(&a, times.0), schema.layout.encode(&b, times.1));
-        let stored = at_a.score.total_cmp(&at_b.score).then_with(|| at_a.spill.cmp(&at_b.spill));
-        let stored = if schema.order() == Order::Descending { stored.reverse() } else { stored };
-        prop_assert_eq!(stored, order, "{} {:?} {:?}", rules, a, b);
-        let element = [at_a.spill.as_slice(), b"member"].concat();
-        let decoded = schema.layout.decode(at_a.score, &element).expect("decodes");
-        prop_assert_eq!(&decoded.values, &a);
-        if rules.ties != Ties::Shared {
-            prop_assert_eq!(decoded.time, Some(times.0));
-        }
-    }
-}
-
-/// Any value of the field, not only the few above.
-fn any_value(kind: FieldType, seed: u64) -> Value {
-    match kind.bounds() {
-        None => {
-            let float = f64::from_bits(seed);
-            Value::Float(if float.is_finite() { float + 0.0 } else { 0.0 })
-        }
-        Some((lo, hi)) => {
-            let size = (i128::from(hi) - i128::from(lo) + 1) as u128;
-            Value::Integer((i128::from(lo) + (u128::from(seed) % size) as i128) as i64)
-        }
-    }
-}
-
-fn layout_of(text: &str) -> (String, Option<u32>) {
-    let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
-    let schema = Schema::new(Rules::parse(&words).unwrap());
-    (schema.layout.name().to_owned(), schema.layout.bits())
 }
 
 #[test]
 fn layouts_follow_from_the_schema() {
     let cases = [
-        ("ASC", "plain", None),
-        ("FIELD a FLOAT", "plain", None),
-        ("FIELD a FLOAT TIES FIRST", "spilled", None),
-        ("FIELD a INT", "spilled", None),
-        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 13", "packed", Some(53)),
-        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 14", "packed63", Some(54)),
-        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 20", "packed63", Some(60)),
-        ("FIELD a BITS 62", "packed63", Some(62)),
-        ("FIELD a BITS 62 FIELD b BITS 1", "spilled", None),
-        ("FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3", "packed", Some(30)),
-        ("FIELD a BITS 12 TIES FIRST", "packed", Some(53)),
-        ("FIELD a BITS 13 TIES FIRST", "packed63", Some(54)),
-        ("FIELD a BITS 21 TIES FIRST S", "packed", Some(53)),
-        ("FIELD a RANGE -9007199254740992 9007199254740992", "packed", Some(55)),
-        ("FIELD a RANGE -9007199254740993 0", "packed63", Some(54)),
-        ("FIELD a RANGE 9007199254740993 9007199254740994", "packed63", Some(1)),
-        ("FIELD a RANGE -1 1 FIELD b INT", "spilled", None),
+        ("ASC", "plain"),
+        ("FIELD a FLOAT", "plain"),
+        ("FIELD a FLOAT TIES FIRST", "coded"),
+        ("FIELD a FLOAT FIELD b FLOAT", "coded"),
+        ("FIELD a INT", "coded"),
+        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 13", "packed"),
+        ("FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 14", "coded"),
+        ("FIELD a BITS 62", "coded"),
+        ("FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3", "packed"),
+        ("FIELD a BITS 1 TIES FIRST", "coded"),
+        ("FIELD a RANGE -9007199254740992 9007199254740992", "packed"),
+        ("FIELD a RANGE -9007199254740993 0", "coded"),
+        ("FIELD a RANGE 9007199254740993 9007199254740994", "coded"),
+        ("FIELD a RANGE -1 1 FIELD b INT", "coded"),
     ];
-    for (text, layout, bits) in cases {
-        assert_eq!(layout_of(text), (layout.to_owned(), bits), "{text}");
+    for (text, layout) in cases {
+        let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
+        assert_eq!(Schema::new(Rules::parse(&words).unwrap()).layout.name(), layout, "{text}");
     }
 }
 
@@ -440,18 +415,25 @@ fn medals_are_readable() {
         "FIELD gold DIGITS 3 FIELD silver DIGITS 3 FIELD bronze DIGITS 3".split(' ').map(str::as_bytes).collect();
     let schema = Schema::new(Rules::parse(&words).unwrap());
     let values = [46, 37, 38].map(Value::Integer);
-    assert_eq!(schema.layout.encode(&values, 0).score, 46_037_038.0);
+    assert_eq!(schema.layout.encode(&values, 0, 0).score, 46_037_038.0);
 }
 
 #[test]
 fn markers_are_found_read_and_refused() {
-    let cases: [(&[u8], bool); 7] = [
-        (b"\0rank 1 FIELD a DESC INT", true),
-        (b"\0rank 1 FIELD a DESC INT DATA a%20b OWNED %", true),
-        (b"\0rank 1 FIELD a DESC INT DATA a%2", false),
-        (b"\0rank 2 FIELD a DESC INT", false),
-        (b"\0rank 1 FIELD a DESC HUGE", false),
-        (b"\0rank 1", false),
+    let cases: [(&[u8], bool); 14] = [
+        (b"\0rank 2 FIELD a DESC INT", true),
+        (b"\0rank 2 FIELD a DESC INT DATA a%20b OWNED %", true),
+        (b"\0rank 2 FIELD a DESC INT DATA a%2", false),
+        (b"\0rank 2 FIELD a DESC INT DATA SINCE", true),
+        (b"\0rank 2 FIELD a DESC INT TIES FIRST SINCE 1", true),
+        (b"\0rank 2 FIELD a DESC INT TIES FIRST DATA SINCE SINCE 1", true),
+        (b"\0rank 2 FIELD a DESC INT TIES FIRST", false),
+        (b"\0rank 2 FIELD a DESC INT TIES FIRST SINCE -1", false),
+        (b"\0rank 2 FIELD a DESC INT SINCE 1", false),
+        (b"\0rank 1 FIELD a DESC INT", false),
+        (b"\0rank 3 FIELD a DESC INT", false),
+        (b"\0rank 2 FIELD a DESC HUGE", false),
+        (b"\0rank 2", false),
         (b"\0rank ", false),
     ];
     for (marker, valid) in cases {
@@ -464,22 +446,40 @@ fn markers_are_found_read_and_refused() {
 
 #[test]
 fn a_marker_is_the_first_element_or_the_board_is_damaged() {
-    let marker = b"\0rank 1 FIELD a DESC DIGITS 3";
-    let entry = b"\x01\0\0\0\x01a\x80\0\0\0\0\0\0\x05";
+    let marker = b"\0rank 2 FIELD a DESC DIGITS 3";
+    let open_model = |model: Model| match Board::open(model) {
+        Ok(board) => Ok(board.schema().explicit),
+        Err(Error::Damaged(damage)) => Err(damage),
+        Err(error) => panic!("{error}"),
+    };
     let open = |elements: &[&[u8]]| {
         let mut model = Model::default();
         elements.iter().for_each(|element| model.insert(f64::NEG_INFINITY, element));
-        match Board::open(model) {
-            Ok(board) => Ok(board.schema().explicit),
-            Err(Error::Damaged(damage)) => Err(damage),
-            Err(error) => panic!("{error}"),
-        }
+        open_model(model)
     };
     assert_eq!(open(&[marker]), Ok(true));
     assert_eq!(open(&[b"a", b"b"]), Ok(false));
     assert_eq!(open(&[b"", marker]), Err(Damage::MarkerBehind));
     assert_eq!(open(&[marker, b"z"]), Err(Damage::Stray));
-    assert_eq!(open(&[entry]), Err(Damage::MarkerLost));
+    // Entries without a marker are damage only if they lead to a member.
+    let mut board = Board::open(Model::default()).unwrap();
+    create(&mut board, &Rules::integers(2).unwrap());
+    let values = Tuple::from_slice(&[Value::Integer(i64::MAX), Value::Integer(i64::MIN)]);
+    board.write(&PLAIN_WRITE, &[(values, b"ann".to_vec())]).unwrap();
+    let elements = board.store.elements().to_vec();
+    let without = |gone: &dyn Fn(&[u8]) -> bool| {
+        let mut model = Model::default();
+        elements
+            .iter()
+            .filter(|(_, element)| !gone(element))
+            .for_each(|(score, element)| model.insert(*score, element));
+        open_model(model)
+    };
+    let is_marker = |element: &[u8]| element.starts_with(MARKER_START);
+    assert_eq!(without(&|_| false), Ok(true));
+    assert_eq!(without(&|element| is_marker(element)), Err(Damage::MarkerLost));
+    assert_eq!(without(&|element| is_marker(element) || element.starts_with(b"\x02")), Ok(false));
+    assert_eq!(without(&|element| is_marker(element) || element.starts_with(b"\x01\0")), Ok(false));
     // Not further than seventeen elements are looked at.
     let names: Vec<Vec<u8>> = (0..17).map(|i| vec![0, b'a' + i]).collect();
     let mut elements: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();

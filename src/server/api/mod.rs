@@ -13,7 +13,6 @@ macro_rules! api {
 mod blocked;
 mod context;
 mod core;
-mod family;
 mod key;
 mod names;
 mod reply;
@@ -23,7 +22,6 @@ mod text;
 
 pub use blocked::{on_cron, Blocked, Timer};
 pub use context::{Ctx, EventClass};
-pub use family::{climbs_for_ranks, find_family};
 pub use key::{Access, Key, KeyType};
 pub use names::{forget_names, kept};
 pub use reply::Reply;

@@ -14,7 +14,7 @@ use redis_module::Context;
 use command_info::set_command_info;
 pub use waiting::{serve_first, tell, wait, Wait};
 
-use super::api::{find_family, forget_names, Ctx};
+use super::api::{forget_names, Ctx};
 use super::store::listen;
 use super::Call;
 use crate::board::forget_schemas;
@@ -123,7 +123,6 @@ pub fn start<'a>(context: &Context, mut commands: impl Iterator<Item = &'a Comma
     let ctx = unsafe { Ctx::new(context.get_raw()) };
     set_module_options(ctx);
     register_info(ctx);
-    find_family(ctx);
     commands.all(|command| create(ctx, command)) && listen(ctx) && waiting::start(ctx)
 }
 

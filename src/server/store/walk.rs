@@ -11,6 +11,7 @@ const NEAR: u64 = 64;
 /// many, up to `CHUNK`.
 const FIRST_CHUNK: u64 = 16;
 const CHUNK: u64 = 1024;
+const EVERYTHING: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 impl<'c> ZSet<'c> {
     /// From a spot on, until `visit` says false or the end.
@@ -24,8 +25,16 @@ impl<'c> ZSet<'c> {
         if index >= card {
             return Ok(());
         }
-        if element.is_none() && index.min(card - 1 - index) <= NEAR {
-            return self.walk_from_end(index, card, direction, visit);
+        let mut steps = if direction == Direction::Up { index } else { card - 1 - index };
+        if element.is_none() && steps <= NEAR {
+            return self.iterate(EVERYTHING, direction, &mut |key| {
+                if steps > 0 {
+                    steps -= 1;
+                    return Ok(true);
+                }
+                // SAFETY: the iterator is at an element.
+                unsafe { current(key) }.map_or(Ok(false), |(element, score)| visit(element, score))
+            });
         }
         let first = match element {
             Some(known) => Some(known),
@@ -120,39 +129,28 @@ impl<'c> ZSet<'c> {
         }
     }
 
-    /// Walks from an index near either end, after stepping to it.
-    fn walk_from_end(
-        &self,
-        from: u64,
-        card: u64,
-        direction: Direction,
-        visit: &mut dyn FnMut(Text<'c>, f64) -> Result<bool>,
-    ) -> Result<()> {
-        let Some(key) = self.key() else { return Ok(()) };
-        let above = card - 1 - from;
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            let (next, previous) = (api!(RedisModule_ZsetRangeNext), api!(RedisModule_ZsetRangePrev));
-            let everything = (f64::NEG_INFINITY, f64::INFINITY);
-            let (start, approach) = if from <= above {
-                (api!(RedisModule_ZsetFirstInScoreRange), next)
-            } else {
-                (api!(RedisModule_ZsetLastInScoreRange), previous)
-            };
-            start(key.raw(), everything.0, everything.1, 0, 0);
-            for _ in 0..from.min(above) {
-                approach(key.raw());
-            }
-            let step = if direction == Direction::Up { next } else { previous };
-            let mut result = Ok(true);
-            while matches!(result, Ok(true)) && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
-                let Some((element, score)) = current(key) else { break };
-                result = visit(element, score);
-                step(key.raw());
-            }
-            api!(RedisModule_ZsetRangeStop)(key.raw());
-            result.map(drop)
+    /// The element at an index that is near enough to an end to step there. The outer `None` means that it is not.
+    pub(super) fn at_end(&self, index: u64) -> Option<Option<(Text<'c>, f64)>> {
+        let above = self.card().checked_sub(index).and_then(|from_here| from_here.checked_sub(1));
+        let (steps, direction) = match above {
+            None => return Some(None),
+            Some(above) if above < index => (above, Direction::Down),
+            Some(_) => (index, Direction::Up),
+        };
+        if steps > NEAR {
+            return None;
         }
+        let (mut found, mut left) = (None, steps);
+        let _: Result<(), ()> = self.iterate(EVERYTHING, direction, &mut |key| {
+            if left == 0 {
+                // SAFETY: the iterator is at an element.
+                found = unsafe { current(key) };
+                return Ok(false);
+            }
+            left -= 1;
+            Ok(true)
+        });
+        Some(found)
     }
 
     /// Walks by calls, a chunk at a time.

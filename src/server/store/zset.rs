@@ -9,13 +9,10 @@ use redis_module::raw;
 use super::effects::Change;
 use super::named::{check_absent, check_named};
 use super::walk::current;
-use crate::board::{Direction, Only, Put, Spot, Store};
+use crate::board::{Direction, Lowest, Only, Put, Spot, Store};
 use crate::error::{Error, NamedKey, Result};
-use crate::server::api::{climbs_for_ranks, kept, Access, Caller, Ctx, Key, KeyType, Text};
+use crate::server::api::{Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
-
-/// This many elements do not fit in a processor's cache.
-const LARGE: u64 = 50_000;
 
 /// A sorted set, or a key that may become one.
 pub struct ZSet<'c> {
@@ -109,11 +106,6 @@ impl<'c> ZSet<'c> {
         self.key.as_ref().filter(|_| self.present)
     }
 
-    /// Whether a ZCOUNT, although it does more work, is faster than a ZRANK.
-    fn is_better_counted(&self) -> bool {
-        climbs_for_ranks() && self.card() > LARGE
-    }
-
     /// Runs a core command on the key, which propagates and announces itself. Earlier changes are propagated first.
     fn call(&mut self, command: &CStr, args: &[&Text]) -> Result<()> {
         let Some(key) = self.key.take() else { return Ok(()) };
@@ -197,18 +189,15 @@ impl<'c> Store for ZSet<'c> {
         self.ctx().zrank(&self.name, element)
     }
 
-    /// Uses the ZRANK of the element at the edge. A ZCOUNT would parse two bounds and walk the skiplist four times.
+    /// Uses the ZRANK of the element at the edge: a ZCOUNT would have to print and to parse the score.
     fn count_below(&self, score: f64, inclusive: bool) -> Result<u64> {
-        if self.is_better_counted() {
-            return self.ctx().zcount_below(&self.name, score, inclusive);
-        }
         let first = if inclusive { self.next(score, Direction::Up) } else { self.first_from(score) };
         let Some((element, _)) = first else { return Ok(self.card()) };
         Ok(self.index(&element)?.unwrap_or(0))
     }
 
     fn count_below_own(&self, own: &Text<'c>, score: f64, inclusive: bool) -> Result<u64> {
-        if self.is_better_counted() || self.count_at(score, 2) > 1 {
+        if self.count_at(score, 2) > 1 {
             return self.count_below(score, inclusive);
         }
         // No other element has the score, so there is no need to make a string of the element at the edge.
@@ -216,8 +205,8 @@ impl<'c> Store for ZSet<'c> {
     }
 
     fn at(&self, index: u64) -> Result<Option<(Text<'c>, f64)>> {
-        if index >= self.card() {
-            return Ok(None);
+        if let Some(found) = self.at_end(index) {
+            return Ok(found);
         }
         let element = self.ctx().zrange(&self.name, index, index)?.text_at(0);
         Ok(element.and_then(|element| self.score(&element).map(|score| (element, score))))
@@ -256,19 +245,24 @@ impl<'c> Store for ZSet<'c> {
         }
     }
 
-    fn lowest(&self) -> Option<(Text<'c>, bool)> {
+    fn lowest(&self, most: f64) -> Option<Lowest<Text<'c>>> {
         let key = self.key()?;
         // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
         unsafe {
             let ended = api!(RedisModule_ZsetRangeEndReached);
-            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, f64::NEG_INFINITY, 0, 0);
-            let mut lowest = None;
-            if ended(key.raw()) == 0 {
-                lowest = current(key);
-                api!(RedisModule_ZsetRangeNext)(key.raw());
+            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, most, 0, 0);
+            if ended(key.raw()) != 0 {
+                return None;
             }
-            let more = ended(key.raw()) == 0;
-            lowest.map(|(element, _)| (element, more))
+            let (element, score) = current(key)?;
+            let mut next = None;
+            if score == f64::NEG_INFINITY {
+                api!(RedisModule_ZsetRangeNext)(key.raw());
+                if ended(key.raw()) == 0 {
+                    next = current(key).map(|(_, score)| score);
+                }
+            }
+            Some(Lowest { element, score, next })
         }
     }
 
@@ -277,26 +271,6 @@ impl<'c> Store for ZSet<'c> {
             // SAFETY: the iterator is at an element.
             Ok(unsafe { current(key) }.is_some_and(|(element, _)| visit(element)))
         });
-    }
-
-    fn walk_bytes(&self, from: &[u8], visit: &mut dyn FnMut(Text<'c>, f64) -> bool) {
-        let Some(key) = self.key() else { return };
-        let mut min: smallvec::SmallVec<[u8; 128]> = smallvec::smallvec![b'['];
-        min.extend_from_slice(from);
-        let (min, max) = (Text::new(&min), kept(b"+"));
-        // SAFETY: the key is an open sorted set, which nothing changes while the iterator lives; the strings are alive
-        // until it is stopped.
-        unsafe {
-            api!(RedisModule_ZsetFirstInLexRange)(key.raw(), min.raw(), max.raw());
-            while api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
-                let Some((element, score)) = current(key) else { break };
-                if !visit(element, score) {
-                    break;
-                }
-                api!(RedisModule_ZsetRangeNext)(key.raw());
-            }
-            api!(RedisModule_ZsetRangeStop)(key.raw());
-        }
     }
 
     fn step(&self, from: (&Text<'c>, f64), steps: u64, direction: Direction) -> Option<(Text<'c>, f64)> {
