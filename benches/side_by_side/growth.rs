@@ -1,6 +1,6 @@
 //! What one read or write takes as a board grows.
 
-use crate::comparison::keys::{OURS, SPILLED};
+use crate::comparison::keys::{CODED, OURS};
 use crate::comparison::Key;
 use crate::measure::quantile;
 use crate::options::Effort;
@@ -22,12 +22,12 @@ const fn operation(name: &'static str, command: &'static str) -> Operation {
 }
 
 /// Core commands run on the same sorted set as ours: what differs is the command.
-pub const NEEDS: &[&Key] = &[&OURS, &SPILLED];
+pub const NEEDS: &[&Key] = &[&OURS, &CODED];
 
 pub const OPERATIONS: &[Operation] = &[
     operation("ZADD", "ZADD ours $score $member"),
     operation("RANK.ADD", "RANK.ADD ours $score $member"),
-    operation("RANK.ADD, spilled", "RANK.ADD spilled $score $score $score $member"),
+    operation("RANK.ADD, coded", "RANK.ADD coded $low $low $low $member"),
     operation("ZINCRBY", "ZINCRBY ours $delta $member"),
     operation("RANK.INCR", "RANK.INCR ours $delta $member"),
     operation("RANK.INCR WITHRANK", "RANK.INCR ours WITHRANK $delta $member"),
@@ -36,7 +36,7 @@ pub const OPERATIONS: &[Operation] = &[
     operation("RANK.SCORE", "RANK.SCORE ours $member"),
     operation("ZREVRANK", "ZREVRANK ours $member"),
     operation("RANK.GET", "RANK.GET ours $member"),
-    operation("RANK.GET, spilled", "RANK.GET spilled $member"),
+    operation("RANK.GET, coded", "RANK.GET coded $member"),
     operation("RANK.FORSCORE", "RANK.FORSCORE ours $score"),
     operation("RANK.COUNT", "RANK.COUNT ours $score inf"),
     operation("RANK.PERCENTILE", "RANK.PERCENTILE ours $member"),

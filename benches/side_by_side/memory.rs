@@ -4,7 +4,7 @@
 //! They are a difference of `used_memory`, less the buffers of clients: all that the server allocated, index entries
 //! and rounding up included, which `MEMORY USAGE` of a key would leave out.
 
-use crate::comparison::keys::{PACKED, PACKED63, SCHEMA, SIMPLE, SPILLED, THEIRS, TIMED};
+use crate::comparison::keys::{CODED, OVERFLOWING, PACKED, SCHEMA, SIMPLE, THEIRS, TIMED};
 use crate::comparison::{Count, Key};
 use crate::console::Console;
 use crate::results::Memory;
@@ -39,16 +39,6 @@ pub const LAYOUTS: &[Layout] = &[
     Layout { name: SORTED_SET, label: "sorted set", ..CORE },
     Layout { name: "plain, with a schema", label: "plain", key: SCHEMA, ..BOARD },
     Layout { name: "packed, DIGITS 7 and 6", label: "packed, two scores", key: PACKED, ..BOARD },
-    Layout {
-        name: "packed, BITS 21, TIES FIRST S",
-        key: Key {
-            create: Some("RANK.CREATE first FIELD a BITS 21 TIES FIRST S"),
-            fill: "RANK.ADD first $bits20 $each",
-            count: Count::Members,
-        },
-        ..BOARD
-    },
-    Layout { name: "packed63, three BITS 20", label: "packed63, three scores", key: PACKED63, ..BOARD },
     Layout { name: WITH_HASH, label: "sorted set + hash, three scores", key: SIMPLE, ..CORE },
     Layout {
         name: "sorted set of packed members + hash",
@@ -59,13 +49,19 @@ pub const LAYOUTS: &[Layout] = &[
         },
         ..CORE
     },
-    Layout { name: "spilled, FLOAT, TIES FIRST", label: "spilled, one score and a time", key: TIMED, ..BOARD },
-    Layout { name: "spilled, three INT", label: "spilled, three scores", key: SPILLED, ..BOARD },
+    Layout { name: "coded, FLOAT, TIES FIRST", label: "coded, one score and a time", key: TIMED, ..BOARD },
+    Layout { name: "coded, three INT", label: "coded, three scores", key: CODED, ..BOARD },
     Layout {
-        name: "spilled, three INT, TIES FIRST",
+        name: "coded, one entry: INT of 63 bits, TIES FIRST",
+        label: "coded, one entry each",
+        key: OVERFLOWING,
+        ..BOARD
+    },
+    Layout {
+        name: "coded, three entries: three INT of 63 bits",
         key: Key {
-            create: Some("RANK.CREATE most FIELD a INT FIELD b INT FIELD c INT TIES FIRST"),
-            fill: "RANK.ADD most $score $score $score $each",
+            create: Some("RANK.CREATE most FIELD a INT FIELD b INT FIELD c INT"),
+            fill: "RANK.ADD most $wide $wide $wide $each",
             count: Count::Members,
         },
         ..BOARD

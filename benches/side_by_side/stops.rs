@@ -7,7 +7,7 @@ use std::time::Duration;
 use redis::Value;
 
 use crate::client::{Client, Load};
-use crate::comparison::keys::{OURS, PACKED63, SPILLED, THOUSAND, TIED};
+use crate::comparison::keys::{CODED, OURS, OVERFLOWING, THOUSAND, TIED};
 use crate::comparison::Key;
 use crate::measure::quantile;
 use crate::results::Stop;
@@ -17,7 +17,7 @@ use crate::support::{cmd, cmdv, reply};
 /// How long the other client goes on after the reply, for what a command leaves to be done a moment later.
 const AFTERMATH: Duration = Duration::from_millis(20);
 
-pub const NEEDS: &[&Key] = &[&OURS, &THOUSAND, &PACKED63, &SPILLED, &TIED];
+pub const NEEDS: &[&Key] = &[&OURS, &THOUSAND, &CODED, &OVERFLOWING, &TIED];
 
 pub struct Case {
     pub name: &'static str,
@@ -46,12 +46,12 @@ const fn case(name: &'static str, setup: &'static [&'static str], command: Words
 const COPY: &[&str] = &["DEL copy", "COPY ours copy"];
 const NEW: &[&str] = &["DEL copy"];
 /// The board without some of its index entries.
-const COPY_SPILLED: &[&str] = &["DEL copy", "COPY spilled copy", "ZREMRANGEBYRANK copy 1 1000"];
+const COPY_OVERFLOWING: &[&str] = &["DEL copy", "COPY overflowing copy", "ZREMRANGEBYRANK copy 1 1000"];
 
 /// From short to long, each beside the core command that is most like it.
 pub const CASES: &[Case] = &[
     case("RANK.GET", &[], Line("RANK.GET ours player:1")),
-    case("RANK.GET, spilled, 1000 first scores", &[], Line("RANK.GET tied player:1")),
+    case("RANK.GET COMPETITION, coded, 1000 scores", &[], Line("RANK.GET tied player:1 COMPETITION")),
     case("RANK.PERCENTILE", &[], Line("RANK.PERCENTILE ours player:1")),
     case("RANK.SCOREAT 50", &[], Line("RANK.SCOREAT ours 50")),
     case("RANK.ROTATE", &["DEL archive copy", "COPY ours copy"], Line("RANK.ROTATE copy archive")),
@@ -62,9 +62,13 @@ pub const CASES: &[Case] = &[
     case("RANK.TOPN 1000", &[], Line("RANK.TOPN ours 1000")),
     case("ZREVRANGE 0 999 WITHSCORES", &[], Line("ZREVRANGE ours 0 999 WITHSCORES")),
     case("RANK.QUERY, 1000 scores", &[], Line("RANK.QUERY thousand player:1")),
-    case("RANK.SCAN, a step of 1000", &[], Line("RANK.SCAN spilled 0 COUNT 1000")),
-    case("RANK.VERIFY, longest step of 1000", &[], Steps("RANK.VERIFY spilled COUNT 1000")),
-    case("RANK.VERIFY REPAIR of 1000 entries, longest step", COPY_SPILLED, Steps("RANK.VERIFY copy REPAIR COUNT 1000")),
+    case("RANK.SCAN, a step of 1000", &[], Line("RANK.SCAN overflowing 0 COUNT 1000")),
+    case("RANK.VERIFY, longest step of 1000", &[], Steps("RANK.VERIFY overflowing COUNT 1000")),
+    case(
+        "RANK.VERIFY REPAIR of 1000 entries, longest step",
+        COPY_OVERFLOWING,
+        Steps("RANK.VERIFY copy REPAIR COUNT 1000"),
+    ),
     case("RANK.ADD of 10,000 members", NEW, Pairs("RANK.ADD copy", 10_000)),
     case("ZADD of 10,000 members", NEW, Pairs("ZADD copy", 10_000)),
     case("RANK.REM of 10,000 members", COPY, Members("RANK.REM copy", 10_000)),
@@ -76,7 +80,7 @@ pub const CASES: &[Case] = &[
     case("RANK.STATS JSON, distinct scores", &[], Line("RANK.STATS ours JSON")),
     case("RANK.STATS, distinct scores", &[], Line("RANK.STATS ours")),
     case("RANK.TOPN, all", &[], Line("RANK.TOPN ours ALL")),
-    case("RANK.RANGE 1 -1 JSON, packed63", &[], Line("RANK.RANGE packed63 1 -1 JSON")),
+    case("RANK.RANGE 1 -1 JSON, coded", &[], Line("RANK.RANGE coded 1 -1 JSON")),
     case("ZREVRANGE 0 -1 WITHSCORES", &[], Line("ZREVRANGE ours 0 -1 WITHSCORES")),
     case("DEL", COPY, Line("DEL copy")),
     case("COPY", NEW, Line("COPY ours copy")),

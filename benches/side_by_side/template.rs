@@ -7,6 +7,9 @@
 //! | `$stranger` | a random one of a million names |
 //! | `$score` | a random integer below 10^9: mostly distinct |
 //! | `$tied` | a random integer below 1000 |
+//! | `$low` | a random integer below 100,000 |
+//! | `$points` | a random integer below 1,000,000 |
+//! | `$wide` | a random integer of 63 bits |
 //! | `$delta` | a random integer, 1 to 1000 |
 //! | `$bits20` | a random integer of 20 bits |
 //! | `$key` | a random one of 100,000 numbers |
@@ -58,6 +61,9 @@ enum Blank {
     Stranger,
     Score,
     Tied,
+    Low,
+    Points,
+    Wide,
     Delta,
     Bits20,
     Key,
@@ -77,6 +83,9 @@ impl Blank {
             "stranger" => Blank::Stranger,
             "score" => Blank::Score,
             "tied" => Blank::Tied,
+            "low" => Blank::Low,
+            "points" => Blank::Points,
+            "wide" => Blank::Wide,
             "delta" => Blank::Delta,
             "bits20" => Blank::Bits20,
             "key" => Blank::Key,
@@ -106,6 +115,9 @@ impl Blank {
             Blank::Stranger => random % STRANGERS,
             Blank::Score => random % 1_000_000_000,
             Blank::Tied => random % 1000,
+            Blank::Low => random % 100_000,
+            Blank::Points => random % 1_000_000,
+            Blank::Wide => random >> 1,
             Blank::Delta => 1 + random % 1000,
             Blank::Bits20 => random % (1 << 20),
             Blank::Key => random % 100_000,

@@ -147,6 +147,13 @@ impl Piece {
     }
 }
 
+#[cfg(test)]
+impl std::fmt::Display for Piece {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:0width$b}", self.bits, width = self.width as usize)
+    }
+}
+
 /// What times are counted in, and how many bits follow each of `TIME_CLASSES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
@@ -182,131 +189,143 @@ fn thousandths(whole: u64, value: f64) -> u64 {
     thousandths
 }
 
+/// Whether a natural number is in class 7.
+fn is_last_class(n: u64) -> bool {
+    BASES.last().is_some_and(|base| n >= *base)
+}
+
 /// How many low bits of a double its whole part leaves open.
 fn open_bits(whole: u64) -> u32 {
     whole.checked_ilog2().map_or(62, |log| 52 - log)
 }
 
-/// The code of a member, or the beginning of one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Code {
-    /// From the highest bit of the first word on; zeros fill the last one.
-    words: SmallVec<[u64; 4]>,
-    width: u32,
-}
-
 /// The tail of a code: seven bits in each byte, and below them 1 in all but the last.
 pub type Tail = SmallVec<[u8; 24]>;
 
+/// How many bits a byte of a tail holds.
+const GROUP_BITS: u32 = 7;
+
+/// The code of a member, or the beginning of one, while it is written.
+#[derive(Default)]
+pub struct Code {
+    /// Bits that are not yet in the head or the tail, the last one lowest.
+    pending: u128,
+    pending_width: u32,
+    /// The first 63 bits, once there are as many.
+    head: Option<u64>,
+    /// Groups that are complete. Each is marked as if another one followed.
+    tail: Tail,
+}
+
 impl Code {
+    #[inline]
     pub fn push(&mut self, piece: Piece) {
-        if let Some(above) = piece.width.checked_sub(u64::BITS) {
-            self.push_word((piece.bits >> u64::BITS) as u64, above);
-            self.push_word(piece.bits as u64, u64::BITS);
-        } else {
-            self.push_word(piece.bits as u64, piece.width);
-        }
-    }
-
-    fn push_word(&mut self, bits: u64, width: u32) {
-        let Some(bits) = bits.checked_shl(u64::BITS - width) else { return };
-        let used = self.width % u64::BITS;
-        match self.words.last_mut().filter(|_| used > 0) {
-            Some(last) => {
-                *last |= bits >> used;
-                if used + width > u64::BITS {
-                    self.words.push(bits << (u64::BITS - used));
-                }
+        // At most 62 bits are pending, so there is room for 64 more.
+        match piece.width.checked_sub(u64::BITS) {
+            Some(above) => {
+                self.push_bits((piece.bits >> u64::BITS) as u64, above);
+                self.push_bits(piece.bits as u64, u64::BITS);
             }
-            None => self.words.push(bits),
+            None => self.push_bits(piece.bits as u64, piece.width),
         }
-        self.width += width;
     }
 
-    /// The code that these parts of an element hold; zeros fill what the code does not need.
-    pub fn from_parts(head: u64, tail: &[u8]) -> Code {
-        let mut code = Code::default();
-        code.push_word(head, HEAD_BITS);
-        tail.iter().for_each(|group| code.push_word(u64::from(group >> 1), 7));
-        code
+    #[inline]
+    fn push_bits(&mut self, bits: u64, width: u32) {
+        self.pending = self.pending << width | u128::from(bits);
+        self.pending_width += width;
+        if self.head.is_none() && self.pending_width >= HEAD_BITS {
+            self.head = Some(self.take(HEAD_BITS));
+        }
+        if self.head.is_some() {
+            while self.pending_width >= GROUP_BITS {
+                let group = self.take(GROUP_BITS);
+                self.tail.push((group << 1) as u8 | 1);
+            }
+        }
     }
 
-    /// Whether the score holds the whole code.
-    pub fn fits(&self) -> bool {
-        self.width <= HEAD_BITS
+    /// The first of the pending bits.
+    fn take(&mut self, width: u32) -> u64 {
+        self.pending_width -= width;
+        let bits = (self.pending >> self.pending_width) as u64;
+        self.pending &= (1 << self.pending_width) - 1;
+        bits
     }
 
-    /// The score, and the tail if the code does not fit.
-    pub fn parts(&self) -> (f64, Tail) {
-        self.padded_parts(false)
+    /// The score, and the tail if the score does not hold the whole code.
+    #[inline]
+    pub fn parts(self) -> (f64, Tail) {
+        self.padded(false)
     }
 
     /// The lowest or the highest score and tail of the codes that begin with this one. Every tail that begins with the
     /// highest one is still inside.
-    pub fn edge(&self, highest: bool) -> (f64, Tail) {
-        self.padded_parts(highest)
+    pub fn edge(self, highest: bool) -> (f64, Tail) {
+        self.padded(highest)
     }
 
-    fn padded_parts(&self, ones: bool) -> (f64, Tail) {
-        let mut head = self.words.first().map_or(0, |word| word >> 1);
-        if ones && self.width < HEAD_BITS {
-            head |= (1 << (HEAD_BITS - self.width)) - 1;
+    #[inline]
+    fn padded(mut self, ones: bool) -> (f64, Tail) {
+        let fill = |width: u32| if ones { (1_u64 << width) - 1 } else { 0 };
+        let Some(head) = self.head else {
+            let missing = HEAD_BITS - self.pending_width;
+            let head = (self.pending as u64) << missing | fill(missing);
+            return (score_of(FIRST_MEMBER + head), self.tail);
+        };
+        if self.pending_width > 0 {
+            let missing = GROUP_BITS - self.pending_width;
+            let group = (self.pending as u64) << missing | fill(missing);
+            self.tail.push((group << 1) as u8 | 1);
         }
-        let mut tail = Tail::new();
-        let mut at = HEAD_BITS;
-        while at < self.width {
-            let missing = (at + 7).saturating_sub(self.width);
-            let group = self.bits(at, 7) | if ones { (1 << missing) - 1 } else { 0 };
-            at += 7;
-            tail.push((group << 1) as u8 | u8::from(ones || at < self.width));
+        match self.tail.last_mut() {
+            Some(last) if !ones => *last &= !1,
+            _ => {}
         }
-        (score_of(FIRST_MEMBER + head), tail)
-    }
-
-    /// Some of the bits, at most 64; zeros behind the end.
-    fn bits(&self, at: u32, width: u32) -> u64 {
-        let word = |index: u32| self.words.get(index as usize).copied().unwrap_or(0);
-        let (index, used) = (at / u64::BITS, at % u64::BITS);
-        let first = word(index) << used;
-        let both = if used == 0 { first } else { first | word(index + 1) >> (u64::BITS - used) };
-        both.checked_shr(u64::BITS - width).unwrap_or(0)
+        (score_of(FIRST_MEMBER + head), self.tail)
     }
 }
 
-#[cfg(test)]
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        (0..self.width).try_for_each(|at| write!(f, "{}", self.bits(at, 1)))
-    }
-}
-
-/// Reads values from a code, in the order in which they were pushed. It reads anything, also what nobody wrote: the caller
-/// encodes what it read, and compares.
-pub struct Reader<'c> {
-    code: &'c Code,
-    at: u32,
+/// Reads values from a code, in the order in which they were pushed. Each value has one code: any other bits are refused.
+pub struct Reader<'t> {
+    /// Bits that were not taken yet, the last one lowest.
+    pending: u128,
+    pending_width: u32,
+    tail: std::slice::Iter<'t, u8>,
     complement: bool,
+    /// More was read than there is.
+    is_short: bool,
 }
 
-impl<'c> Reader<'c> {
-    pub fn new(code: &'c Code) -> Reader<'c> {
-        Reader { code, at: 0, complement: false }
+impl<'t> Reader<'t> {
+    pub fn new(head: u64, tail: &'t [u8]) -> Reader<'t> {
+        Reader { pending: head.into(), pending_width: HEAD_BITS, tail: tail.iter(), complement: false, is_short: false }
     }
 
     /// Whether the next value was complemented.
-    pub fn complemented(&mut self, complement: bool) -> &mut Reader<'c> {
+    pub fn complemented(&mut self, complement: bool) -> &mut Reader<'t> {
         self.complement = complement;
         self
     }
 
+    #[inline]
     fn take(&mut self, width: u32) -> u64 {
-        let bits = self.code.bits(self.at, width);
-        self.at += width;
-        if self.complement {
-            !bits & (u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0))
-        } else {
-            bits
+        while self.pending_width < width {
+            let group = self.tail.next();
+            self.is_short |= group.is_none();
+            self.pending = self.pending << GROUP_BITS | group.map_or(0, |group| u128::from(group >> 1));
+            self.pending_width += GROUP_BITS;
         }
+        self.pending_width -= width;
+        let mask = u64::MAX >> (u64::BITS - width);
+        let bits = (self.pending >> self.pending_width) as u64;
+        (if self.complement { !bits } else { bits }) & mask
+    }
+
+    /// The part of the tail that no value needed; `None` if the code is too short, or something else than zeros follows it.
+    pub fn rest(self) -> Option<&'t [u8]> {
+        let is_padding = self.pending & ((1 << self.pending_width) - 1) == 0;
+        (is_padding && !self.is_short).then_some(self.tail.as_slice())
     }
 
     /// A number of classes 0 to 6; `None` in class 7, whose bits follow.
@@ -316,39 +335,45 @@ impl<'c> Reader<'c> {
         Some(BASES.get(class)? + self.take(width))
     }
 
-    pub fn integer(&mut self) -> i64 {
+    pub fn integer(&mut self) -> Option<i64> {
         let negative = self.take(1) == 0;
         self.complement ^= negative;
         let magnitude = match self.natural() {
             Some(magnitude) => magnitude,
-            None => self.take(LAST_WIDTH),
+            None => Some(self.take(LAST_WIDTH)).filter(|magnitude| is_last_class(*magnitude))?,
         };
         let value = magnitude as i64;
-        if negative {
-            !value
-        } else {
-            value
-        }
+        Some(if negative { !value } else { value })
     }
 
-    /// `None` for what is not a finite double.
     pub fn float(&mut self) -> Option<f64> {
         let negative = self.take(1) == 0;
         self.complement ^= negative;
         let value = match self.natural() {
-            None => f64::from_bits(self.take(LAST_WIDTH)),
-            Some(whole) if self.take(1) == 0 => whole as f64,
-            Some(whole) => {
-                let thousandths = self.take(10);
-                if self.take(1) == 0 {
-                    quotient(whole, thousandths)
-                } else {
-                    let open = open_bits(whole);
-                    f64::from_bits((whole as f64).to_bits() & !((1 << open) - 1) | self.take(open))
-                }
+            None => {
+                let value = f64::from_bits(self.take(LAST_WIDTH));
+                Some(value).filter(|value| value.is_finite() && is_last_class(*value as u64))?
             }
+            Some(whole) if self.take(1) == 0 => whole as f64,
+            Some(whole) => self.fraction(whole)?,
         };
-        value.is_finite().then_some(if negative { -value } else { value })
+        // Zero is not negative.
+        (!negative || value != 0.0).then_some(if negative { -value } else { value })
+    }
+
+    /// A double that is not whole.
+    fn fraction(&mut self, whole: u64) -> Option<f64> {
+        let in_thousandths = self.take(10);
+        let nearest = quotient(whole, in_thousandths);
+        let is_irregular = self.take(1) == 1;
+        let value = if is_irregular {
+            let open = open_bits(whole);
+            f64::from_bits((whole as f64).to_bits() & !((1 << open) - 1) | self.take(open))
+        } else {
+            nearest
+        };
+        let is_own = value as u64 == whole && value != whole as f64 && thousandths(whole, value) == in_thousandths;
+        (is_own && is_irregular == (nearest != value)).then_some(value)
     }
 
     pub fn bounded(&mut self, (lo, hi): (i64, i64)) -> Option<i64> {
@@ -368,7 +393,10 @@ impl<'c> Reader<'c> {
         };
         let distance = match class {
             None => self.take(width) as i64 - (1 << width),
-            Some(4) => self.take(width) as i64,
+            Some(4) => {
+                let distance = self.take(width) as i64;
+                Some(distance).filter(|distance| *distance >= unit.widths.iter().map(|width| 1_i64 << width).sum())?
+            }
             Some(class) => {
                 let before: i64 = unit.widths.iter().take(class as usize).map(|width| 1_i64 << width).sum();
                 before + self.take(*unit.widths.get(class as usize)?) as i64

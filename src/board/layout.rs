@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use super::code::{number_of, Code, Piece, Reader, Tail, Unit, FIRST_MEMBER};
-use super::index::{split_wrapped, WRAPPED_TAG};
+use super::index::{needs_wrapping, split_wrapped, WRAPPED_TAG};
 use super::schema::{Order, Rules, TieRule, Ties, TimeUnit};
 use super::value::{Tuple, Value};
 use crate::calendar::MAX_MS;
@@ -83,7 +83,7 @@ impl Slot {
         let reader = reader.complemented(self.inverted);
         match self.kind {
             SlotType::Float => reader.float().map(Value::Float),
-            SlotType::Int => Some(Value::Integer(reader.integer())),
+            SlotType::Int => reader.integer().map(Value::Integer),
             SlotType::Bounded(lo, hi) => reader.bounded((lo, hi)).map(Value::Integer),
         }
     }
@@ -214,8 +214,11 @@ impl Layout {
         if self.form != Form::Coded {
             return self.uncoded_score(values);
         }
-        let code = if self.has_time() { return None } else { self.code(values) };
-        code.fits().then(|| code.parts().0)
+        if self.has_time() {
+            return None;
+        }
+        let (score, tail) = self.code(values).parts();
+        tail.is_empty().then_some(score)
     }
 
     /// Whether members have the same score if, and only if, they have the same values.
@@ -254,23 +257,25 @@ impl Layout {
         }
     }
 
-    /// Reads a code, and makes sure that what was read has exactly this code.
+    /// Reads a code. Values that are read have exactly this code, and the element is exactly that of such a member.
     fn decode_code(&self, score: f64, element: &[u8], since: i64) -> Option<Decoded> {
         let head = number_of(score)?.checked_sub(FIRST_MEMBER).filter(|head| *head < 1 << 63)?;
         let (tail, name) = match element.first() {
             Some(&WRAPPED_TAG) => split_wrapped(element)?,
             _ => (&[][..], element),
         };
-        let code = Code::from_parts(head, tail);
-        let mut reader = Reader::new(&code);
-        let values: Option<Tuple> = self.slots.iter().map(|slot| slot.read(&mut reader)).collect();
-        let values = values?;
+        let mut reader = Reader::new(head, tail);
+        let mut values = Tuple::new();
+        for slot in &self.slots {
+            values.push(slot.read(&mut reader)?);
+        }
         let time = match self.clock {
             Some((unit, inverted)) => Some(reader.complemented(inverted).time(since, unit)?),
             None => None,
         };
-        let again = self.encode(&values, time.unwrap_or(0), since);
-        (again.score == score && again.tail_before(name) == tail).then_some(Decoded { values, time })
+        let rest = reader.rest()?;
+        let fits = rest.len() == tail.len();
+        (rest == if fits { fitting_tail(name) } else { &[] }).then_some(Decoded { values, time })
     }
 
     fn unpack(&self, score: f64) -> Option<Tuple> {
@@ -294,10 +299,20 @@ impl SortKey {
     /// The tail in the element of a member of this name on a coded board: a name that looks like an element of the index
     /// needs one even if the code fits.
     pub fn tail_before(&self, name: &[u8]) -> &[u8] {
-        match name.first() {
-            Some(0..=WRAPPED_TAG) if self.tail.is_empty() => &[0],
-            _ => &self.tail,
+        if self.tail.is_empty() {
+            fitting_tail(name)
+        } else {
+            &self.tail
         }
+    }
+}
+
+/// The tail before a name whose code fits.
+fn fitting_tail(name: &[u8]) -> &'static [u8] {
+    if needs_wrapping(name) {
+        &[0]
+    } else {
+        &[]
     }
 }
 

@@ -118,7 +118,8 @@ impl<S: Store> Board<S> {
     /// How many members are better on the fields.
     pub fn better(&self, values: &[Value], own: Option<&Found<S::Name>>) -> Result<u64> {
         let lone_score = match own {
-            Some(own) if self.schema.layout.has_lone_scores() => Some(own.score),
+            // A member that fits has its score with its equals alone.
+            Some(own) if !self.schema.layout.has_time() && self.split(&own.element).is_none() => Some(own.score),
             _ => self.schema.layout.lone_score(values),
         };
         let index = match (lone_score, self.order) {

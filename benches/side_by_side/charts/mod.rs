@@ -59,7 +59,7 @@ pub const SCRIPTS: &[Labelled] = &[
     ("RANK.GET", "RANK.GET / Lua ZSCORE, ZCOUNT"),
     ("RANK.INCR WITHRANK", "RANK.INCR WITHRANK / Lua ZSCORE, ZCOUNT, ZINCRBY, ZCOUNT"),
     ("RANK.AROUND 5", "RANK.AROUND 5 / Lua ZREVRANK, ZREVRANGE"),
-    ("RANK.ADD, three scores", "spilled: RANK.ADD, three INT / Lua, the same by hand"),
+    ("RANK.ADD, three scores", "coded: RANK.ADD, three INT / Lua, the same by hand"),
     ("RANK.ADD, best 500 of a stream", "a stream into KEEP 500: RANK.ADD / Lua ZADD, ZREMRANGEBYRANK"),
     ("RATE.CHECK FIXED", "RATE.CHECK FIXED / Lua INCR, PEXPIRE"),
     ("RATE.CHECK COUNTER", "RATE.CHECK COUNTER / Lua GET, GET, INCR, PEXPIRE"),
@@ -72,8 +72,7 @@ pub const WRITES: &[Labelled] = &[
     ("RANK.ADD / ZADD", "RANK.ADD / ZADD"),
     ("RANK.INCR / ZINCRBY", "RANK.INCR / ZINCRBY"),
     ("RANK.ADD, packed / ZADD", "packed: RANK.ADD, DIGITS 7 and 6 / ZADD"),
-    ("RANK.ADD, packed63 / ZADD", "packed63: RANK.ADD, three BITS 20 / ZADD"),
-    ("RANK.ADD, spilled / ZADD", "spilled: RANK.ADD, three INT / ZADD"),
+    ("RANK.ADD, coded / ZADD", "coded: RANK.ADD, three INT / ZADD"),
 ];
 
 pub const READS: &[Labelled] = &[
@@ -225,9 +224,10 @@ fn memory(results: &Results) -> Bars {
         };
         span(servers.iter().filter_map(|server| Some(bytes(server, name)? / bytes(server, SORTED_SET)?)))
     };
-    let (packed, spilled) = (of_a_sorted_set("packed63, three BITS 20"), of_a_sorted_set("spilled, three INT"));
+    let (coded, overflowing) =
+        (of_a_sorted_set("coded, three INT"), of_a_sorted_set("coded, one entry: INT of 63 bits, TIES FIRST"));
     Bars {
-        title: format!("Memory: packed takes {packed} times a sorted set, spilled {spilled}"),
+        title: format!("Memory: members that fit take {coded} times a sorted set, others {overflowing}"),
         subtitle: format!("Bytes of server memory, {members} names of about 13 characters; grey: without redis-rank",),
         axis: "bytes per member or limiter; shorter is better".into(),
         is_log: false,
@@ -240,8 +240,8 @@ fn memory(results: &Results) -> Bars {
 
 fn growth(results: &Results) -> Lines {
     const PANELS: &[(&str, &[(&str, &str)])] = &[
-        ("a write, µs", &[("ZADD", "ZADD"), ("RANK.ADD", "RANK.ADD"), ("spilled", "RANK.ADD, spilled")]),
-        ("a rank, µs", &[("ZREVRANK", "ZREVRANK"), ("RANK.GET", "RANK.GET"), ("spilled", "RANK.GET, spilled")]),
+        ("a write, µs", &[("ZADD", "ZADD"), ("RANK.ADD", "RANK.ADD"), ("coded", "RANK.ADD, coded")]),
+        ("a rank, µs", &[("ZREVRANK", "ZREVRANK"), ("RANK.GET", "RANK.GET"), ("coded", "RANK.GET, coded")]),
     ];
     let servers = results.servers();
     let points = |server: &str, operation: &str| {
@@ -254,7 +254,7 @@ fn growth(results: &Results) -> Lines {
         let line = |(name, operation): &(&'static str, &str)| Line {
             name,
             is_ours: !name.starts_with('Z'),
-            is_dashed: *name == "spilled",
+            is_dashed: *name == "coded",
             points: points(server, operation),
         };
         lines.iter().map(line).collect()
@@ -264,7 +264,7 @@ fn growth(results: &Results) -> Lines {
     let largest = servers.iter().filter_map(|server| points(server, "RANK.ADD").into_iter().find(is_largest));
     Lines {
         title: format!("With {} members a RANK.ADD takes {} µs", size(most), span(largest.map(|(_, micros)| micros))),
-        subtitle: "Microseconds per command, pipelined; dashed: a spilled board with three scores; grey: core commands"
+        subtitle: "Microseconds per command, pipelined; dashed: a coded board with three scores; grey: core commands"
             .into(),
         across: "members (each step is ten times as many)",
         columns: self::servers(results),

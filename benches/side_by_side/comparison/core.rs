@@ -1,6 +1,6 @@
 //! Leaderboards beside the core commands on sorted sets.
 
-use super::keys::{OURS, PACKED, PACKED63, SCHEMA, SORTED, SPILLED, THEIRS, THOUSAND, TIED, TIMED};
+use super::keys::{CODED, IRREGULAR, OURS, OVERFLOWING, PACKED, SCHEMA, SORTED, THEIRS, THOUSAND, TIED, TIMED};
 use super::{Comparison, Sizes, State, Topic};
 use crate::checks::{both_answer, equal, groups, rows};
 
@@ -25,6 +25,17 @@ pub const PLAIN: Comparison = Comparison {
 const OTHER_BOARD: Comparison =
     Comparison { is_listened_to: true, theirs: "ZADD sorted $score $member", state: None, ..PLAIN };
 
+const ADD: Comparison = Comparison {
+    name: "RANK.ADD / ZADD",
+    is_listened_to: true,
+    ours: "RANK.ADD ours $score $member",
+    theirs: "ZADD theirs $score $member",
+    ..PLAIN
+};
+
+/// Small enough for the compact encoding of sorted sets.
+const SMALL: &[u64] = &[50, 100];
+
 const WHOLE_BOARD: Comparison =
     Comparison { sizes: Sizes::Only(&[100_000]), pipeline: 1, reads_only: true, replies: groups, ..PLAIN };
 
@@ -39,13 +50,7 @@ const GET_PLAIN: Comparison = Comparison {
 };
 
 pub const COMPARISONS: &[Comparison] = &[
-    Comparison {
-        name: "RANK.ADD / ZADD",
-        is_listened_to: true,
-        ours: "RANK.ADD ours $score $member",
-        theirs: "ZADD theirs $score $member",
-        ..PLAIN
-    },
+    ADD,
     Comparison {
         name: "RANK.INCR / ZINCRBY",
         is_listened_to: true,
@@ -82,21 +87,42 @@ pub const COMPARISONS: &[Comparison] = &[
         ..OTHER_BOARD
     },
     Comparison {
-        name: "packed63: RANK.ADD, three BITS 20 / ZADD",
-        needs: &[&PACKED63, &SORTED],
-        ours: "RANK.ADD packed63 $bits20 $bits20 $bits20 $member",
+        name: "coded: RANK.ADD, three INT / ZADD",
+        needs: &[&CODED, &SORTED],
+        ours: "RANK.ADD coded $low $low $low $member",
         ..OTHER_BOARD
     },
     Comparison {
-        name: "spilled: RANK.ADD, three INT / ZADD",
-        needs: &[&SPILLED, &SORTED],
-        ours: "RANK.ADD spilled $score $score $score $member",
-        ..OTHER_BOARD
-    },
-    Comparison {
-        name: "spilled: RANK.ADD, FLOAT with TIES FIRST / ZADD",
+        name: "coded: RANK.ADD, FLOAT with TIES FIRST / ZADD",
         needs: &[&TIMED, &SORTED],
-        ours: "RANK.ADD timed $score $member",
+        ours: "RANK.ADD timed $points $member",
+        ..OTHER_BOARD
+    },
+    Comparison {
+        name: "coded, one entry: RANK.ADD, INT of 63 bits with TIES FIRST / ZADD",
+        needs: &[&OVERFLOWING, &SORTED],
+        ours: "RANK.ADD overflowing $wide $member",
+        ..OTHER_BOARD
+    },
+    Comparison {
+        name: "coded, one entry: RANK.ADD, irregular FLOAT with TIES FIRST / ZADD",
+        needs: &[&IRREGULAR, &SORTED],
+        ours: "RANK.ADD irregular 0.$wide $member",
+        ..OTHER_BOARD
+    },
+    Comparison { name: "small board, plain: RANK.ADD / ZADD", sizes: Sizes::Only(SMALL), ..ADD },
+    Comparison {
+        name: "small board, coded: RANK.ADD, three INT / ZADD",
+        sizes: Sizes::Only(SMALL),
+        needs: &[&CODED, &SORTED],
+        ours: "RANK.ADD coded $low $low $low $member",
+        ..OTHER_BOARD
+    },
+    Comparison {
+        name: "small board, coded: RANK.ADD, FLOAT with TIES FIRST / ZADD",
+        sizes: Sizes::Only(SMALL),
+        needs: &[&TIMED, &SORTED],
+        ours: "RANK.ADD timed $points $member",
         ..OTHER_BOARD
     },
     Comparison {
@@ -114,15 +140,27 @@ pub const COMPARISONS: &[Comparison] = &[
         ..WHOLE_BOARD
     },
     Comparison {
-        name: "spilled: RANK.GET / RANK.GET plain",
-        needs: &[&SPILLED, &OURS],
-        ours: "RANK.GET spilled $member",
+        name: "coded: RANK.GET, three INT / RANK.GET plain",
+        needs: &[&CODED, &OURS],
+        ours: "RANK.GET coded $member",
         ..GET_PLAIN
     },
     Comparison {
-        name: "spilled, 1000 first scores: RANK.GET / RANK.GET plain",
+        name: "coded: RANK.GET, FLOAT with TIES FIRST / RANK.GET plain",
+        needs: &[&TIMED, &OURS],
+        ours: "RANK.GET timed $member",
+        ..GET_PLAIN
+    },
+    Comparison {
+        name: "coded, 1000 scores: RANK.GET COMPETITION / RANK.GET plain",
         needs: &[&TIED, &OURS],
-        ours: "RANK.GET tied $member",
+        ours: "RANK.GET tied $member COMPETITION",
+        ..GET_PLAIN
+    },
+    Comparison {
+        name: "coded, one entry: RANK.GET / RANK.GET plain",
+        needs: &[&OVERFLOWING, &OURS],
+        ours: "RANK.GET overflowing $member",
         ..GET_PLAIN
     },
 ];

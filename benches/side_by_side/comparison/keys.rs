@@ -21,34 +21,38 @@ pub const PACKED: Key = Key {
     fill: "RANK.ADD packed $bits20 $tied $each",
     count: Count::Members,
 };
-pub const PACKED63: Key = Key {
-    create: Some("RANK.CREATE packed63 FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 20"),
-    fill: "RANK.ADD packed63 $bits20 $bits20 $bits20 $each",
+pub const CODED: Key = Key {
+    create: Some("RANK.CREATE coded FIELD a INT FIELD b INT FIELD c INT"),
+    fill: "RANK.ADD coded $low $low $low $each",
     count: Count::Members,
 };
-pub const SPILLED: Key = Key {
-    create: Some("RANK.CREATE spilled FIELD a INT FIELD b INT FIELD c INT"),
-    fill: "RANK.ADD spilled $score $score $score $each",
+/// Members that do not fit their score, with one index entry each.
+pub const OVERFLOWING: Key = Key {
+    create: Some("RANK.CREATE overflowing FIELD a INT TIES FIRST"),
+    fill: "RANK.ADD overflowing $wide $each",
     count: Count::Members,
 };
-/// One score and the time at which it was reached, which a double cannot hold as well.
+/// The same with numbers that have many decimals.
+pub const IRREGULAR: Key = Key {
+    create: Some("RANK.CREATE irregular FIELD a FLOAT TIES FIRST"),
+    fill: "RANK.ADD irregular 0.$wide $each",
+    count: Count::Members,
+};
+/// One score and the time at which it was reached.
 pub const TIMED: Key = Key {
     create: Some("RANK.CREATE timed FIELD a FLOAT TIES FIRST"),
-    fill: "RANK.ADD timed $score $each",
+    fill: "RANK.ADD timed $points $each",
     count: Count::Members,
 };
-/// A thousand values of the first field: large groups that only the spilled bytes tell apart.
+/// A thousand scores: large groups that only the time tells apart.
 pub const TIED: Key = Key {
-    create: Some("RANK.CREATE tied FIELD a INT FIELD b INT FIELD c INT"),
-    fill: "RANK.ADD tied $tied $score $score $each",
+    create: Some("RANK.CREATE tied FIELD a INT TIES FIRST"),
+    fill: "RANK.ADD tied $tied $each",
     count: Count::Members,
 };
-/// What a script keeps instead of a spilled board: the same sorted set, the same hash.
-pub const BY_HAND: Key = Key {
-    create: None,
-    fill: "EVALSHA @add_tuple 2 hand hand:members $score $score $score $each",
-    count: Count::Members,
-};
+/// What a script keeps instead of a coded board: the same sorted set, the same hash.
+pub const BY_HAND: Key =
+    Key { create: None, fill: "EVALSHA @add_tuple 2 hand hand:members $low $low $low $each", count: Count::Members };
 /// What is simpler, and does not order ties: the first score in a sorted set, the others in a hash.
 pub const SIMPLE: Key = Key {
     create: None,

@@ -4,7 +4,7 @@
 //! It goes without `MULTI`, which would only slow it down.
 
 use super::core::PLAIN;
-use super::keys::{BY_HAND, PACKED, PACKED63, SIMPLE, SPILLED, THEIRS};
+use super::keys::{BY_HAND, CODED, PACKED, SIMPLE, THEIRS};
 use super::{Comparison, Count, Key, Script, Sizes, State, Topic};
 use crate::checks::{both_answer, both_rank, rank_and_score, rows, standing};
 
@@ -91,7 +91,7 @@ const RANK: Comparison =
 const INCR: Comparison = Comparison { is_listened_to: true, ours: "RANK.INCR ours WITHRANK $delta $member", ..TODAY };
 
 const SEVERAL_SCORES: Comparison =
-    Comparison { is_listened_to: true, ours: "RANK.ADD spilled $score $score $score $member", state: None, ..TODAY };
+    Comparison { is_listened_to: true, ours: "RANK.ADD coded $low $low $low $member", state: None, ..TODAY };
 
 /// A script, or a pipeline, counts what it adds and removes at once: replies differ, boards do not.
 const STREAM: Comparison =
@@ -126,12 +126,6 @@ pub const COMPARISONS: &[Comparison] = &[
         ..RANK
     },
     Comparison {
-        name: "packed63: RANK.GET / Lua ZSCORE, ZCOUNT",
-        needs: &[&PACKED63, &THEIRS],
-        ours: "RANK.GET packed63 $member",
-        ..RANK
-    },
-    Comparison {
         name: "RANK.INCR WITHRANK / Lua ZSCORE, ZCOUNT, ZINCRBY, ZCOUNT",
         theirs: "EVALSHA @incr_with_rank 1 theirs $delta $member",
         replies: standing,
@@ -160,28 +154,20 @@ pub const COMPARISONS: &[Comparison] = &[
         ..TODAY
     },
     Comparison {
-        name: "spilled: RANK.ADD, three INT / Lua, the same by hand",
-        needs: &[&SPILLED, &BY_HAND],
-        theirs: "EVALSHA @add_tuple 2 hand hand:members $score $score $score $member",
+        name: "coded: RANK.ADD, three INT / Lua, the same by hand",
+        needs: &[&CODED, &BY_HAND],
+        theirs: "EVALSHA @add_tuple 2 hand hand:members $low $low $low $member",
         ..SEVERAL_SCORES
     },
     Comparison {
-        name: "spilled: RANK.ADD, three INT / Lua HSET, ZADD (ties by name)",
-        needs: &[&SPILLED, &SIMPLE],
-        theirs: "EVALSHA @add_hash 2 simple simple:more $score $score $score $member",
+        name: "coded: RANK.ADD, three INT / Lua HSET, ZADD (ties by name)",
+        needs: &[&CODED, &SIMPLE],
+        theirs: "EVALSHA @add_hash 2 simple simple:more $low $low $low $member",
         ..SEVERAL_SCORES
     },
     Comparison {
-        name: "spilled: RANK.ADD, three INT / HSET, ZADD in a pipeline (ties by name)",
-        needs: &[&SPILLED, &SIMPLE],
-        theirs: "HSET simple:more $member 123456789,$score ; ZADD simple $score $member",
-        replies: both_answer,
-        ..SEVERAL_SCORES
-    },
-    Comparison {
-        name: "packed63: RANK.ADD, three BITS 20 / HSET, ZADD in a pipeline (ties by name)",
-        needs: &[&PACKED63, &SIMPLE],
-        ours: "RANK.ADD packed63 $bits20 $bits20 $bits20 $member",
+        name: "coded: RANK.ADD, three INT / HSET, ZADD in a pipeline (ties by name)",
+        needs: &[&CODED, &SIMPLE],
         theirs: "HSET simple:more $member 123456789,$score ; ZADD simple $score $member",
         replies: both_answer,
         ..SEVERAL_SCORES

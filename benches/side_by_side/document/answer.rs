@@ -57,12 +57,12 @@ fn beside_core(results: &Results) -> Option<String> {
     let of = |comparison| ratios(results, [comparison], &[Listener::Nobody]);
     Some(format!(
         "- **Compared with a core command**, `RANK.ADD` has {} times the speed of `ZADD`, `RANK.INCR` {} times that of \
-         `ZINCRBY`, and reads {} times that of theirs. A `spilled` board (unbounded scores that do not fit in one \
+         `ZINCRBY`, and reads {} times that of theirs. A `coded` board (several exact scores, or ties by time, in one \
          number) writes at {} times the speed of `ZADD`.",
         of("RANK.ADD / ZADD")?,
         of("RANK.INCR / ZINCRBY")?,
         ratios(results, names(READS), &[Listener::Nobody])?,
-        of("spilled: RANK.ADD, three INT / ZADD")?,
+        of("coded: RANK.ADD, three INT / ZADD")?,
     ))
 }
 
@@ -70,11 +70,11 @@ fn listened_to(results: &Results) -> Option<String> {
     let of = |comparison, listener| ratios(results, [comparison], &[listener]);
     let with = |listener| {
         Some(format!(
-            "`RANK.ADD` {}, `RANK.INCR` {}, a `packed` board {}, a `spilled` one {}",
+            "`RANK.ADD` {}, `RANK.INCR` {}, a `packed` board {}, a `coded` one {}",
             of("RANK.ADD / ZADD", listener)?,
             of("RANK.INCR / ZINCRBY", listener)?,
             of("packed: RANK.ADD, DIGITS 7 and 6 / ZADD", listener)?,
-            of("spilled: RANK.ADD, three INT / ZADD", listener)?,
+            of("coded: RANK.ADD, three INT / ZADD", listener)?,
         ))
     };
     Some(format!(
@@ -107,9 +107,9 @@ fn memory(results: &Results) -> Option<String> {
         (!values.is_empty()).then(|| span(values.into_iter()))
     };
     Some(format!(
-        "- **Memory**: `plain` and `packed` boards take {} times the bytes of a sorted set, `spilled` boards {} times.",
-        of_a_sorted_set(&["plain, with a schema", "packed, DIGITS 7 and 6", "packed63, three BITS 20"])?,
-        of_a_sorted_set(&["spilled, FLOAT, TIES FIRST", "spilled, three INT"])?,
+        "- **Memory**: boards whose members fit their score take {} times the bytes of a sorted set, members that do not fit {} times.",
+        of_a_sorted_set(&["plain, with a schema", "packed, DIGITS 7 and 6", "coded, three INT"])?,
+        of_a_sorted_set(&["coded, one entry: INT of 63 bits, TIES FIRST", "coded, three entries: three INT of 63 bits"])?,
     ))
 }
 
