@@ -25,11 +25,14 @@ const WIDTHS: [u32; 7] = [7, 10, 12, 17, 20, 24, 32];
 /// The first number of each class.
 const BASES: [u64; 8] = bases();
 const CLASS_BITS: u32 = 3;
+/// What stands before the class of a number that is not negative.
+const NOT_NEGATIVE: u64 = 1 << CLASS_BITS;
+const LAST_CLASS: u64 = NOT_NEGATIVE | 7;
 /// Of a number, or a double without its sign, in class 7.
 const LAST_WIDTH: u32 = 63;
 
 /// The bits that begin the codes of a time which is not before `SINCE`, and their number.
-const TIME_CLASSES: [(u128, u32); 4] = [(0b001, 3), (0b01, 2), (0b10, 2), (0b110, 3)];
+const TIME_CLASSES: [(u64, u32); 4] = [(0b001, 3), (0b01, 2), (0b10, 2), (0b110, 3)];
 /// The code of a time that is before `SINCE`, or long after it.
 const TIME_EXTREME: (u32, u32) = (3, 53);
 
@@ -74,12 +77,12 @@ pub struct Piece {
 }
 
 impl Piece {
-    fn new(bits: impl Into<u128>, width: u32) -> Piece {
+    fn new(bits: u64, width: u32) -> Piece {
         Piece { bits: bits.into(), width }
     }
 
-    fn then(self, bits: impl Into<u128>, width: u32) -> Piece {
-        Piece { bits: self.bits << width | bits.into(), width: self.width + width }
+    fn then(self, bits: u64, width: u32) -> Piece {
+        Piece { bits: self.bits << width | u128::from(bits), width: self.width + width }
     }
 
     /// Reverses the order.
@@ -87,18 +90,23 @@ impl Piece {
         Piece { bits: !self.bits & ((1 << self.width) - 1), width: self.width }
     }
 
-    /// Of a natural number: its class, and its distance from the first number of the class. `None` in class 7.
+    /// Of a natural number: 1, its class, and its distance from the first number of the class. `None` in class 7.
     fn natural(n: u64) -> Option<Piece> {
         let class = BASES.iter().skip(1).position(|end| n < *end)?;
-        Some(Piece::new(class as u64, CLASS_BITS).then(n - BASES.get(class)?, *WIDTHS.get(class)?))
+        let (base, width) = (BASES.get(class)?, *WIDTHS.get(class)?);
+        Some(Piece::new((NOT_NEGATIVE | class as u64) << width | (n - base), 1 + CLASS_BITS + width))
     }
 
-    /// Of a signed integer.
+    /// Of a signed integer. A negative one has the complement of the code of the number that is as far from -1 as it is from 0.
     pub fn integer(value: i64) -> Piece {
         let magnitude = if value < 0 { !value } else { value } as u64;
-        let body = Piece::natural(magnitude).unwrap_or(Piece::new(7_u64, CLASS_BITS).then(magnitude, LAST_WIDTH));
-        let body = if value < 0 { body.complement() } else { body };
-        Piece::new(u64::from(value >= 0), 1).then(body.bits, body.width)
+        let piece = Piece::natural(magnitude)
+            .unwrap_or_else(|| Piece::new(LAST_CLASS, 1 + CLASS_BITS).then(magnitude, LAST_WIDTH));
+        if value < 0 {
+            piece.complement()
+        } else {
+            piece
+        }
     }
 
     /// Of a double that is not NaN. Infinite ones sort outside all others.
@@ -108,20 +116,19 @@ impl Piece {
         }
         let value = value.abs();
         let whole = value as u64;
-        let Some(natural) = Piece::natural(whole) else {
-            return Piece::new(0b1111_u64, 1 + CLASS_BITS).then(value.to_bits(), LAST_WIDTH);
+        let Some(piece) = Piece::natural(whole) else {
+            return Piece::new(LAST_CLASS, 1 + CLASS_BITS).then(value.to_bits(), LAST_WIDTH);
         };
-        let piece = Piece::new(1_u64, 1).then(natural.bits, natural.width);
         if value == whole as f64 {
-            return piece.then(0_u64, 1);
+            return piece.then(0, 1);
         }
         let thousandths = thousandths(whole, value);
-        let piece = piece.then(1_u64, 1).then(thousandths, 10);
+        let piece = piece.then(1, 1).then(thousandths, 10);
         if quotient(whole, thousandths) == value {
-            return piece.then(0_u64, 1);
+            return piece.then(0, 1);
         }
         let open = open_bits(whole);
-        piece.then(1_u64, 1).then(value.to_bits() & ((1 << open) - 1), open)
+        piece.then(1, 1).then(value.to_bits() & ((1 << open) - 1), open)
     }
 
     /// Of an integer with bounds: its distance from the lower one.
@@ -134,16 +141,16 @@ impl Piece {
         let distance = at / unit.ms - since / unit.ms;
         let (prefix_width, width) = TIME_EXTREME;
         if distance < 0 {
-            return Piece::new(0_u64, prefix_width).then((distance + (1 << width)).unsigned_abs(), width);
+            return Piece::new(0, prefix_width).then((distance + (1 << width)).unsigned_abs(), width);
         }
         let mut rest = distance.unsigned_abs();
         for ((prefix, prefix_width), width) in TIME_CLASSES.iter().zip(unit.widths) {
             if rest < 1 << width {
-                return Piece::new(*prefix, *prefix_width).then(rest, width);
+                return Piece::new(*prefix << width | rest, *prefix_width + width);
             }
             rest -= 1 << width;
         }
-        Piece::new(7_u64, prefix_width).then(distance.unsigned_abs(), width)
+        Piece::new(7, prefix_width).then(distance.unsigned_abs(), width)
     }
 }
 
