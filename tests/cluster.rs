@@ -422,11 +422,11 @@ on_every_server! {
         let slot = cluster.slot_of("s");
         let mut client = cluster.client();
         create(&mut client);
-        // By hand, twice, which loses nothing at all: writes are paused meanwhile.
+        // By hand, which loses nothing at all: writes are paused meanwhile. Once, and back by the power cut below: on Redis
+        // a node that was failed over to and back again may be elected with the votes it was given then, does not get the
+        // slots, and everything is lost (redis/redis#8752, with core commands alone).
         let load = Load::start(&cluster);
-        for _ in 0..2 {
-            cluster.fail_over(slot);
-        }
+        cluster.fail_over(slot);
         load.check(&cluster);
         check(&cluster);
 
@@ -446,7 +446,7 @@ on_every_server! {
         let mut con = cluster.nodes[replica].connect();
         wait_until(|| reply(&mut con, "ROLE").contains("master"));
         wait_until(|| reply(&mut con, "CLUSTER INFO").contains("cluster_state:ok"));
-        cluster.nodes[at].restart();
+        cluster.restart(at);
         wait_until(|| cluster.nodes[at].info("role") == "slave");
         cluster.wait_until_whole();
         let mut client = cluster.client();
