@@ -458,36 +458,38 @@ on_every_server! {
         check(&cluster);
         delete(&cluster, slot);
     }
-}
 
-/// Valkey 9 moves whole slots at once, and asks modules whether they can live with that.
-#[test]
-fn atomic_slot_migration_takes_boards_along() {
-    let kind = Kind::Valkey;
-    if !kind.is_available_or_skip(module_path!()) {
-        return;
+    /// Valkey 9 and Redis 8.4 move whole slots at once; Valkey asks modules whether they can live with that.
+    fn atomic_slot_migration_takes_boards_along(kind: Kind) {
+        let cluster = Cluster::start(kind, false);
+        let first = match kind {
+            Kind::Valkey => (9, 0),
+            Kind::Redis => (8, 4),
+        };
+        if cluster.nodes[0].version() < first {
+            return;
+        }
+        let slot = cluster.slot_of("s");
+        create(&mut cluster.client());
+        let load = Load::start(&cluster);
+        // An odd number of times, so that it ends on a node that never made these boards.
+        for _ in 0..3 {
+            let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
+            let (node, command) = match kind {
+                Kind::Valkey => (from, format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", cluster.id(to))),
+                Kind::Redis => (to, format!("CLUSTER MIGRATION IMPORT {slot} {slot}")),
+            };
+            cmd(&mut node.connect(), &command).expect("the migration begins");
+            wait_until(|| cluster.owner(slot).port() == to.port());
+            wait_until(|| reply(&mut from.connect(), &format!("CLUSTER COUNTKEYSINSLOT {slot}")) == "0");
+        }
+        load.check(&cluster);
+        check(&cluster);
+        // Right after the move, under another name.
+        let mut client = cluster.client();
+        assert_eq!(client.send(&["RENAME", "{s}one", "{s}other"]), "+OK");
+        assert_eq!(read(&mut client, "{s}other", "still"), Some(7));
+        assert_eq!(client.send(&["RENAME", "{s}other", "{s}one"]), "+OK");
+        delete(&cluster, slot);
     }
-    let cluster = Cluster::start(kind, false);
-    if cluster.nodes[0].info("valkey_version").starts_with("8.") {
-        return;
-    }
-    let slot = cluster.slot_of("s");
-    create(&mut cluster.client());
-    let load = Load::start(&cluster);
-    // An odd number of times, so that it ends on a node that never made these boards.
-    for _ in 0..3 {
-        let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
-        let command = format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", cluster.id(to));
-        expect(&mut from.connect(), &command, "+OK");
-        wait_until(|| cluster.owner(slot).port() == to.port());
-        wait_until(|| reply(&mut from.connect(), &format!("CLUSTER COUNTKEYSINSLOT {slot}")) == "0");
-    }
-    load.check(&cluster);
-    check(&cluster);
-    // Right after the move, under another name.
-    let mut client = cluster.client();
-    assert_eq!(client.send(&["RENAME", "{s}one", "{s}other"]), "+OK");
-    assert_eq!(read(&mut client, "{s}other", "still"), Some(7));
-    assert_eq!(client.send(&["RENAME", "{s}other", "{s}one"]), "+OK");
-    delete(&cluster, slot);
 }
