@@ -17,7 +17,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-page lint unit integration bench soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
+.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration bench soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,13 @@ integration: ## run the tests with real servers; ARGS is a filter
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- $(ARGS)
 
+SERVERS ?=
+
+test-servers: ## run the tests with real servers on this machine's Redis, and on Redis 8.6 and 8.0, Valkey 9.1 and 8.1; or on SERVERS
+	@scripts/setup.sh test
+	cargo build --release
+	REDIS_RANK_SO='$(MODULE)' scripts/test-servers.sh $(SERVERS)
+
 bench: ## compare with core commands and scripts; ARGS=--quick takes four minutes, ARGS=--help lists options
 	@scripts/setup.sh run
 	cargo build --release
@@ -136,7 +143,7 @@ SERVER ?= redis-7.4
 SERVER_SOURCE ?=
 
 server: ## build the server SERVER (redis-7.4) from source, for tests: REDIS_SERVER=.servers/redis-7.4/redis-server
-	@scripts/server.sh '$(SERVER)' $(SERVER_SOURCE)
+	@scripts/build-server.sh '$(SERVER)' $(SERVER_SOURCE)
 
 # Without building, so that root needs no Rust. A server loads only a module that may be executed.
 install: ## install the module and its documents under PREFIX (/usr); DESTDIR is prepended

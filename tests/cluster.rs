@@ -422,11 +422,11 @@ on_every_server! {
         let slot = cluster.slot_of("s");
         let mut client = cluster.client();
         create(&mut client);
-        // By hand, twice, which loses nothing at all: writes are paused meanwhile.
+        // By hand, which loses nothing at all: writes are paused meanwhile. Once, and back by the power cut below: on Redis
+        // a node that was failed over to and back again may be elected with the votes it was given then, does not get the
+        // slots, and everything is lost (redis/redis#8752, with core commands alone).
         let load = Load::start(&cluster);
-        for _ in 0..2 {
-            cluster.fail_over(slot);
-        }
+        cluster.fail_over(slot);
         load.check(&cluster);
         check(&cluster);
 
@@ -446,7 +446,7 @@ on_every_server! {
         let mut con = cluster.nodes[replica].connect();
         wait_until(|| reply(&mut con, "ROLE").contains("master"));
         wait_until(|| reply(&mut con, "CLUSTER INFO").contains("cluster_state:ok"));
-        cluster.nodes[at].restart();
+        cluster.restart(at);
         wait_until(|| cluster.nodes[at].info("role") == "slave");
         cluster.wait_until_whole();
         let mut client = cluster.client();
@@ -458,36 +458,38 @@ on_every_server! {
         check(&cluster);
         delete(&cluster, slot);
     }
-}
 
-/// Valkey 9 moves whole slots at once, and asks modules whether they can live with that.
-#[test]
-fn atomic_slot_migration_takes_boards_along() {
-    let kind = Kind::Valkey;
-    if !kind.is_available_or_skip(module_path!()) {
-        return;
+    /// Valkey 9 and Redis 8.4 move whole slots at once; Valkey asks modules whether they can live with that.
+    fn atomic_slot_migration_takes_boards_along(kind: Kind) {
+        let cluster = Cluster::start(kind, false);
+        let first = match kind {
+            Kind::Valkey => (9, 0),
+            Kind::Redis => (8, 4),
+        };
+        if cluster.nodes[0].version() < first {
+            return;
+        }
+        let slot = cluster.slot_of("s");
+        create(&mut cluster.client());
+        let load = Load::start(&cluster);
+        // An odd number of times, so that it ends on a node that never made these boards.
+        for _ in 0..3 {
+            let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
+            let (node, command) = match kind {
+                Kind::Valkey => (from, format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", cluster.id(to))),
+                Kind::Redis => (to, format!("CLUSTER MIGRATION IMPORT {slot} {slot}")),
+            };
+            cmd(&mut node.connect(), &command).expect("the migration begins");
+            wait_until(|| cluster.owner(slot).port() == to.port());
+            wait_until(|| reply(&mut from.connect(), &format!("CLUSTER COUNTKEYSINSLOT {slot}")) == "0");
+        }
+        load.check(&cluster);
+        check(&cluster);
+        // Right after the move, under another name.
+        let mut client = cluster.client();
+        assert_eq!(client.send(&["RENAME", "{s}one", "{s}other"]), "+OK");
+        assert_eq!(read(&mut client, "{s}other", "still"), Some(7));
+        assert_eq!(client.send(&["RENAME", "{s}other", "{s}one"]), "+OK");
+        delete(&cluster, slot);
     }
-    let cluster = Cluster::start(kind, false);
-    if cluster.nodes[0].info("valkey_version").starts_with("8.") {
-        return;
-    }
-    let slot = cluster.slot_of("s");
-    create(&mut cluster.client());
-    let load = Load::start(&cluster);
-    // An odd number of times, so that it ends on a node that never made these boards.
-    for _ in 0..3 {
-        let (from, to) = (cluster.owner(slot), cluster.another_primary(slot));
-        let command = format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", cluster.id(to));
-        expect(&mut from.connect(), &command, "+OK");
-        wait_until(|| cluster.owner(slot).port() == to.port());
-        wait_until(|| reply(&mut from.connect(), &format!("CLUSTER COUNTKEYSINSLOT {slot}")) == "0");
-    }
-    load.check(&cluster);
-    check(&cluster);
-    // Right after the move, under another name.
-    let mut client = cluster.client();
-    assert_eq!(client.send(&["RENAME", "{s}one", "{s}other"]), "+OK");
-    assert_eq!(read(&mut client, "{s}other", "still"), Some(7));
-    assert_eq!(client.send(&["RENAME", "{s}other", "{s}one"]), "+OK");
-    delete(&cluster, slot);
 }

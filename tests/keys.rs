@@ -248,7 +248,7 @@ on_every_server! {
             let mut con = server.connect();
             if after.starts_with("BGREWRITEAOF") {
                 wait_until(|| !reply(&mut con, "BGREWRITEAOF").starts_with("ERR"));
-                wait_until(|| server.info("aof_rewrite_in_progress") == "0" && server.info("aof_rewrite_scheduled") == "0");
+                server.wait_for_aof_rewrite();
             }
             if after.starts_with("DEBUG") {
                 expect(&mut con, after, "+OK");

@@ -244,7 +244,7 @@ on_every_server! {
             attach(second, &primary, &replica);
             traffic.wait_for(dice.roll(400) as u64);
             let mut con = primary.connect();
-            wait_until(|| primary.info("aof_rewrite_in_progress") == "0" && primary.info("aof_rewrite_scheduled") == "0");
+            primary.wait_for_aof_rewrite();
             wait_until(|| replica.info("master_link_status") == "up");
             traffic.wait_for(200);
             traffic.end();

@@ -118,7 +118,7 @@ fn with_data(builder: Builder, seed: u64) -> Server {
 fn rewrite(server: &Server) {
     let mut con = server.connect();
     wait_until(|| reply(&mut con, "BGREWRITEAOF").contains("started"));
-    wait_until(|| server.info("aof_rewrite_in_progress") == "0");
+    server.wait_for_aof_rewrite();
     assert_eq!(server.info("aof_last_bgrewrite_status"), "ok");
 }
 

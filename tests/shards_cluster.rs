@@ -146,7 +146,7 @@ on_every_server! {
             expect(&mut node.connect(), "CONFIG SET cluster-node-timeout 30000", "+OK");
         }
         load.wait_for_answers(2);
-        cluster.nodes[at].restart();
+        cluster.restart(at);
         wait_until(|| cluster.nodes[at].info("role") == "slave");
         cluster.wait_until_whole();
         load.wait_for_answers(1);

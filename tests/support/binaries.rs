@@ -20,9 +20,9 @@ impl Kind {
             Kind::Valkey => ("VALKEY_SERVER", "valkey-server"),
         };
         if let Some(path) = env::var_os(variable).filter(|path| !path.is_empty()) {
-            // Absolute, since each server runs in a directory of its own.
-            let path = PathBuf::from(path);
-            return Some(path.canonicalize().unwrap_or(path));
+            // Absolute, since each server runs in a directory of its own; but with its links as they are: Debian's
+            // redis-server is a link to redis-check-rdb, a program that acts by the name it is called by.
+            return std::path::absolute(path).ok();
         }
         let unpacked = project_root().join(".servers").join(program);
         if unpacked.is_file() {

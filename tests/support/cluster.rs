@@ -1,6 +1,7 @@
 //! A real cluster on the loopback interface: three primaries or more, with a replica each if a test wants them.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -53,6 +54,25 @@ fn node(kind: Kind, change: fn(Builder) -> Builder) -> Server {
         }
     }
     panic!("no node could be started")
+}
+
+/// A node's view of the cluster, with the shard id of each replica's primary in place of the replica's own. A node may save
+/// the file before it has heard of both, and Valkey 8.1.1 then refuses to start: "corrupted cluster config file"
+/// (valkey-io/valkey#2171). Later versions correct it when they start.
+pub(super) fn with_shard_ids_of_primaries(nodes: &str) -> String {
+    let shard = |line: &str| {
+        let id = line.split("shard-id=").nth(1)?;
+        Some(id.split([',', ' ']).next().unwrap_or_default().to_string())
+    };
+    let shards: BTreeMap<&str, String> =
+        nodes.lines().filter_map(|line| Some((line.split(' ').next()?, shard(line)?))).collect();
+    let correct = |line: &str| {
+        let primary = line.split(' ').nth(3).and_then(|primary| shards.get(primary));
+        let ids = shard(line).zip(primary);
+        ids.map_or_else(|| line.into(), |(own, primary)| line.replace(&format!("={own}"), &format!("={primary}")))
+            + "\n"
+    };
+    nodes.lines().map(correct).collect()
 }
 
 impl Cluster {
@@ -127,6 +147,15 @@ impl Cluster {
             }
             self.owner(slot).port() != old
         });
+    }
+
+    /// Starts the node again that was killed.
+    #[track_caller]
+    pub fn restart(&mut self, at: usize) {
+        let path = self.nodes[at].dir().join("nodes.conf");
+        let nodes = fs::read_to_string(&path).expect("the node's view of the cluster");
+        fs::write(&path, with_shard_ids_of_primaries(&nodes)).expect("the file can be written");
+        self.nodes[at].restart();
     }
 
     pub fn id(&self, node: &Server) -> String {

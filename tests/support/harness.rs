@@ -6,6 +6,7 @@ use std::path::Path;
 
 use redis::Value;
 
+use super::cluster::with_shard_ids_of_primaries;
 use super::*;
 
 #[test]
@@ -33,6 +34,19 @@ fn every_type_of_reply_looks_different() {
     ] {
         assert_eq!(show(&value), text);
     }
+}
+
+#[test]
+fn a_replica_has_the_shard_id_of_its_primary() {
+    let nodes = "\
+        a 127.0.0.1:1@2,,tls-port=0,shard-id=5a slave b 0 0 0 connected\n\
+        b 127.0.0.1:3@4,,tls-port=0,shard-id=5b myself,master - 0 0 1 connected 0-9\n\
+        c 127.0.0.1:5@6 slave b 0 0 0 connected\n\
+        d 127.0.0.1:7@8,,shard-id=5d slave away 0 0 0 connected\n\
+        vars currentEpoch 1 lastVoteEpoch 0\n";
+    let corrected = with_shard_ids_of_primaries(nodes);
+    assert_eq!(corrected, nodes.replacen("5a", "5b", 1));
+    assert_eq!(with_shard_ids_of_primaries(&corrected), corrected);
 }
 
 #[test]

@@ -165,14 +165,56 @@ impl Server {
     /// A field of `INFO`, such as `used_memory`.
     #[track_caller]
     pub fn info(&self, field: &str) -> String {
+        let [value] = self.infos([field]);
+        value
+    }
+
+    /// Several fields of the same `INFO`: what two calls say need never have been true at one time.
+    #[track_caller]
+    pub fn infos<const N: usize>(&self, fields: [&str; N]) -> [String; N] {
         let info = match cmd(&mut self.connect(), "INFO everything") {
             Ok(redis::Value::BulkString(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
             other => panic!("INFO replied {other:?}"),
         };
-        info.lines()
-            .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
-            .unwrap_or_else(|| panic!("INFO has no field {field}:\n{info}"))
-            .into()
+        fields.map(|field| {
+            info.lines()
+                .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
+                .unwrap_or_else(|| panic!("INFO has no field {field}:\n{info}"))
+                .into()
+        })
+    }
+
+    /// The first two numbers of the server's version.
+    #[track_caller]
+    pub fn version(&self) -> (u32, u32) {
+        let field = match self.kind() {
+            Kind::Redis => "redis_version",
+            Kind::Valkey => "valkey_version",
+        };
+        let version = self.info(field);
+        let mut numbers = version.split('.').map(|number| number.parse().expect("a number"));
+        (numbers.next().expect("a major version"), numbers.next().expect("a minor version"))
+    }
+
+    /// Waits until no AOF rewrite runs or is due.
+    #[track_caller]
+    pub fn wait_for_aof_rewrite(&self) {
+        wait_until(|| self.infos(["aof_rewrite_in_progress", "aof_rewrite_scheduled"]) == ["0", "0"]);
+    }
+
+    /// Whether signalling a change looks the key up like a client's read, and so counts a hit or a miss, as Redis 8.6 does
+    /// until redis/redis#14925. Tried out, since a later 8.6 may have it fixed.
+    #[track_caller]
+    pub fn signals_count_as_look_ups(&self) -> bool {
+        if self.kind() == Kind::Valkey || self.version() < (8, 6) {
+            return false;
+        }
+        let mut con = self.connect();
+        let hits = self.info("keyspace_hits");
+        assert!(reply(&mut con, "RATE.CHECK probe 1 1h").starts_with("[0, "));
+        let has_counted = self.info("keyspace_hits") != hits;
+        assert_eq!(reply(&mut con, "DEL probe"), "1");
+        has_counted
     }
 
     /// Whether the module is loaded; a server may have others of its own.

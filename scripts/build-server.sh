@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds a server from its source, to run the tests with another version than the machine's own.
+# Builds a server from its source, for a version that scripts/servers.sh does not have as a package.
 #
-#   scripts/server.sh redis-7.4 [REPOSITORY]    builds .servers/redis-7.4/redis-server, and prints its path
-#   scripts/server.sh valkey-8.1.4              a branch or a tag of the server's repository
+#   scripts/build-server.sh redis-7.4 [REPOSITORY]    builds .servers/redis-7.4/redis-server, and prints its path
+#   scripts/build-server.sh valkey-9.0                a branch or a tag of the server's repository
 #
 # A server that is built already is not built again: remove its directory to follow a branch.
 set -euo pipefail

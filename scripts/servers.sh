@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# Fetches servers to test with, newer than most machines have, as Debian packages them.
+#
+#   scripts/servers.sh                  all of them: redis-8.6, redis-8.0, valkey-9.1, valkey-8.1
+#   scripts/servers.sh redis-8.6 …      these
+#
+# Prints a line for each, with the version that was found and the program:
+#
+#   redis-8.6 8.6.3 .servers/redis-8.6/redis-server
+#   redis-8.0 none
+#
+# Each comes with its own C library, so nothing outside .servers changes, and root is not needed. apt checks the
+# signatures. A server that is there is not fetched again: remove its directory to follow its suite.
+#
+# Suites move. A newer version than the name says is welcome; a server that cannot be had is named in a warning, and the
+# others still come. On other systems than Debian, install debian-archive-keyring and set DEBIAN_MIRROR.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+all=(redis-8.6 redis-8.0 valkey-9.1 valkey-8.1)
+
+# What apt is asked for. Only of Redis, experimental has a newer version than sid; the libraries come from sid.
+suite_of() {
+    case $1 in
+    redis-8.6) echo newest ;;
+    valkey-9.1) echo sid ;;
+    redis-8.0 | valkey-8.1) echo trixie ;;
+    *) return 1 ;;
+    esac
+}
+
+say() { printf 'servers: %s\n' "$*" >&2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+version_of() { { "$1" --version 2>/dev/null || true; } | sed -n 's/.* v=\([0-9.]*\).*/\1/p'; }
+
+state=$PWD/.servers/.apt
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# Where this machine gets its own packages from.
+mirror() {
+    if [ -n "${DEBIAN_MIRROR:-}" ]; then echo "$DEBIAN_MIRROR" && return; fi
+    (
+        # shellcheck disable=SC1091 # a file of the system
+        . /etc/os-release
+        [ "$ID" = debian ] || exit 0
+        # shellcheck disable=SC2016 # apt's own variables
+        apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+            sed -n "s/^$VERSION_CODENAME main //p" | head -n 1
+    )
+}
+
+# Once, before the first package.
+prepare() {
+    local address suite
+    [ ! -e "$state" ] || return 0
+    if ! have apt-get || ! have dpkg-deb || [ ! -e "$keyring" ]; then
+        say 'apt-get, dpkg-deb and the keys in debian-archive-keyring are needed'
+        return 1
+    fi
+    address=$(mirror)
+    if [ -z "$address" ]; then
+        say 'this is not Debian, or its sources name no mirror: set DEBIAN_MIRROR'
+        return 1
+    fi
+    mkdir -p "$state"/{lists,cache/archives}/partial
+    for suite in trixie sid experimental; do echo "deb [signed-by=$keyring] $address $suite main"; done \
+        >"$state/sources.list"
+    printf '%s\n' 'Package: redis-server redis-tools' 'Pin: release a=experimental' 'Pin-Priority: 500' \
+        >"$state/preferences"
+    # A system on which nothing is installed, so that apt fetches every library that a server needs.
+    : >"$state/status"
+    cat >"$state/apt.conf" <<END
+Dir::State "$state";
+Dir::State::status "$state/status";
+Dir::Cache "$state/cache";
+Dir::Etc::sourcelist "$state/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "$state/preferences";
+Dir::Etc::preferencesparts "/dev/null";
+Acquire::Languages "none";
+Acquire::Retries "3";
+APT::Get::Assume-Yes "true";
+APT::Install-Recommends "false";
+// The user that apt downloads as may have no right to write here.
+APT::Sandbox::User "root";
+// What the machine does after an update is meant for its own packages.
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+END
+    say "reading the lists of packages at $address"
+    # One suite that does not answer is no reason to give up.
+    apt update || say 'apt-get update failed; trying with what is known'
+}
+
+apt() { apt-get -qq -c "$state/apt.conf" "$@" >&2; }
+
+# Runs with the libraries beside it. By its own name, since Debian's redis-server is a link to a program of many names.
+wrap() { # a server's directory, and the program
+    local loader
+    loader=$(echo "$PWD/$1"/usr/lib/*-linux-gnu*/ld-linux*.so.*)
+    printf '#!/bin/sh\nexec "%s" --library-path "%s" --argv0 %s "%s" "$@"\n' \
+        "$loader" "$(dirname "$loader")" "$2" "$PWD/$1/usr/bin/$2" >"$1/$2"
+    chmod +x "$1/$2"
+}
+
+fetch() { # a server's name
+    local family=${1%%-*} directory=.servers/$1 suite packages package
+    prepare || return 1
+    suite=$(suite_of "$1")
+    packages=("$family-server" "$family-tools")
+    if [ "$suite" != newest ]; then packages=("${packages[@]/%//$suite}"); fi
+    say "fetching $1"
+    rm -rf "$directory" "$state"/cache/archives/*.deb
+    apt --download-only install "${packages[@]}" || return 1
+    mkdir -p "$directory"
+    for package in "$state"/cache/archives/*.deb; do dpkg-deb -x "$package" "$directory" || return 1; done
+    wrap "$directory" "$family-cli"
+    wrap "$directory" "$family-server"
+}
+
+is_at_least() { # a version, and another
+    [ -n "$1" ] && [ "$(printf '%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
+}
+
+if [ $# = 0 ]; then set -- "${all[@]}"; fi
+for name; do
+    suite_of "$name" >/dev/null || { echo "usage: $0 [${all[*]}]" >&2 && exit 2; }
+done
+
+# Left by a run that was interrupted.
+rm -rf "$state"
+trap 'rm -rf "$state"' EXIT
+for name; do
+    program=.servers/$name/${name%%-*}-server
+    is_at_least "$(version_of "$program")" "${name#*-}" || fetch "$name" || true
+    version=$(version_of "$program")
+    if is_at_least "$version" "${name#*-}"; then
+        echo "$name $version $program"
+    else
+        say "WARNING: $name CANNOT BE HAD${version:+: the newest version is $version}"
+        rm -rf ".servers/$name"
+        echo "$name none"
+    fi
+done
