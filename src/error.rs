@@ -111,6 +111,17 @@ pub enum Error {
     OrderWithFields,
     NoSchema,
     HasSchema,
+    /// `BOARD n` on a key without a schema.
+    NoBoard,
+    /// `BOARD n` on a board with another number of fields.
+    OtherFields {
+        own: usize,
+        declared: usize,
+    },
+    /// `*` for every field.
+    AllKept,
+    /// `*` where `RANK.MULTISET` would create the board.
+    KeptOnNewBoard,
     /// In what the board's schema differs from the one asked for, and whether `RANK.ALTER` could change it.
     OtherSchema {
         differences: String,

@@ -1,17 +1,15 @@
-//! Reads and writes members from lines of JSON, as `RANK.SCAN` returns them.
+//! Members as lines of JSON, as `RANK.SCAN` returns them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 use serde_json::value::RawValue;
 use serde_json::Value as Json;
 
+use super::parse_object;
 use super::schema::{Field, Schema};
-use super::store::{Only, Store};
 use super::value::{Tuple, Value};
-use super::write::{Plan, Scores, Write, Written};
-use super::{parse_object, Board};
 use crate::calendar::MAX_MS;
 use crate::error::{LineProblem, Result, Shown};
 use crate::number::parse_integer;
@@ -26,16 +24,6 @@ pub struct Line<'l> {
     pub time: Option<i64>,
     /// The attributes to write.
     pub data: Option<Cow<'l, [u8]>>,
-}
-
-/// The result of loading lines.
-pub struct Loaded {
-    /// Members that are on the board now and were not before.
-    pub added: u64,
-    /// The result of the writes.
-    pub written: Written,
-    /// For each line, whether its attributes are to be written.
-    pub holds: Vec<bool>,
 }
 
 type Parts<'l> = BTreeMap<Cow<'l, str>, &'l RawValue>;
@@ -125,72 +113,6 @@ fn parse_data<'l>(raw: Option<&'l RawValue>) -> Result<Option<Cow<'l, [u8]>>, Li
     }
     let string = serde_json::from_str::<String>(raw.get());
     string.map(|text| Some(text.into_bytes().into())).map_err(|_| LineProblem::Data(shown(raw)))
-}
-
-impl<S: Store> Board<S> {
-    /// Writes lines in order, either all or none. With `only_new`, members that are already on the board stay as they
-    /// are. The time is used for lines that have none.
-    pub fn load(&mut self, lines: &[Line], only_new: bool, now: i64) -> Result<Loaded> {
-        let pairs: Vec<(Tuple, S::Name)> =
-            lines.iter().map(|line| (line.values.clone(), self.store.name(&line.member))).collect();
-        let rules = &self.schema.rules;
-        let (update, keep) = (rules.update, rules.keep);
-        let write = |line: &Line| Write {
-            scores: Scores::Set,
-            only: if only_new { Only::New } else { Only::Any },
-            update,
-            keep,
-            now: line.time.unwrap_or(now),
-            ranks: false,
-        };
-        let was_there = self.check_load(lines, &pairs, write)?;
-        let mut loaded = Loaded { added: 0, written: Written::default(), holds: Vec::with_capacity(lines.len()) };
-        for (line, pair) in lines.iter().zip(&pairs) {
-            let written = self.write(&write(line), std::slice::from_ref(pair))?;
-            loaded.written.refused += written.refused;
-            loaded.written.evicted += written.evicted;
-            loaded.written.overflowed += written.overflowed;
-        }
-        // A later line may have pushed a member out, or added it again.
-        let mut is_there = HashSet::new();
-        for (i, (_, member)) in pairs.iter().enumerate() {
-            let known = is_there.contains(member.as_ref());
-            let there = known || self.locate(member)?.is_some();
-            let is_new = !was_there.get(i).copied().unwrap_or_default();
-            loaded.holds.push(there && (!only_new || is_new && !known));
-            if there && !known {
-                is_there.insert(member.as_ref());
-                loaded.added += u64::from(is_new);
-            }
-        }
-        if let Some(left) = &mut self.left {
-            left.retain(|member| !is_there.contains(member.as_ref()));
-        }
-        Ok(loaded)
-    }
-
-    /// Checks everything that can fail before the first line is written. Returns for each line whether its member is
-    /// on the board.
-    fn check_load(
-        &self,
-        lines: &[Line],
-        pairs: &[(Tuple, S::Name)],
-        write: impl Fn(&Line) -> Write,
-    ) -> Result<Vec<bool>> {
-        self.check_names(pairs)?;
-        let mut plan = Plan::default();
-        self.look_up_all(pairs, &mut plan)?;
-        let states = || plan.places.iter().filter_map(|place| plan.states.get(*place));
-        for ((line, pair), state) in lines.iter().zip(pairs).zip(states()) {
-            self.check_pair(&write(line), pair, state)?;
-        }
-        if let Some(keep) = self.schema.rules.keep {
-            if self.members()?.saturating_add(pairs.len() as u64) > keep {
-                self.check_leavers(keep.saturating_sub(pairs.len() as u64))?;
-            }
-        }
-        Ok(states().map(|state| state.before.is_some()).collect())
-    }
 }
 
 /// All lines of these texts, without empty ones.

@@ -32,8 +32,8 @@ pub use attributes::{parse_object, remove_attributes, set_attributes, Attributes
 pub use create::{renewed_since, Alteration};
 pub use layout::Decoded;
 pub use listing::{Group, Row};
-pub use load::{lines_of, Line, Loaded};
-pub use marker::forget_schemas;
+pub use load::{lines_of, Line};
+pub use marker::{forget_schemas, Marker};
 pub use periods::{client_period, parse_offset, parse_unit, Period, PeriodUnit, Periods};
 pub use point::Point;
 pub use rank::{FieldBound, Kind};
@@ -42,13 +42,13 @@ pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::{client_data, parse_time, parse_update, Creation};
 pub use store::{Direction, Lowest, Only, Put, Spot, Store};
 pub use value::{Tuple, Value};
-pub use write::{Pairs, Plan, Scores, Standing, Start, Write, Written};
+pub use write::{check_unreserved, Change, Pair, Pairs, Plan, Scores, Standing, Wants, Write, Written};
 
 use crate::error::{Damage, Error, Result, Shown};
 use code::TOP_OF_INDEX;
 use index::{needs_wrapping, wrapped};
 use layout::SortKey;
-use marker::{marker_text, Marker};
+use marker::marker_text;
 
 /// A sorted set as a leaderboard.
 pub struct Board<S: Store> {
@@ -65,7 +65,7 @@ pub struct Board<S: Store> {
     /// How many distinct scores `DENSE` ranks may still hop over.
     hops: Cell<u64>,
     /// Names of members that left, if the command wants to know them.
-    left: Option<Vec<S::Name>>,
+    departed: Option<Vec<S::Name>>,
 }
 
 /// A member that was found on the board.
@@ -121,7 +121,7 @@ impl<S: Store> Board<S> {
             since,
             entries: Cell::new(entries),
             hops: Cell::new(u64::MAX),
-            left: None,
+            departed: None,
         }
     }
 
@@ -152,14 +152,14 @@ impl<S: Store> Board<S> {
         self.hops.set(hops);
     }
 
-    /// From now on the names of members that leave are kept, for [`Board::left`].
-    pub fn note_leavers(&mut self) {
-        self.left = Some(Vec::new());
+    /// From now on the names of members that leave are kept, for [`Board::departed`].
+    pub fn note_departures(&mut self) {
+        self.departed = Some(Vec::new());
     }
 
     /// The members that left and are not back.
-    pub fn left(&self) -> &[S::Name] {
-        self.left.as_deref().unwrap_or_default()
+    pub fn departed(&self) -> &[S::Name] {
+        self.departed.as_deref().unwrap_or_default()
     }
 
     /// The direction the board is read in, from the best on.

@@ -41,7 +41,7 @@ impl<S: Store> Board<S> {
         }
         self.check_leavers(keep)?;
         let mut leaving = Vec::new();
-        if wanted || !self.has_no_entries() || self.left.is_some() {
+        if wanted || !self.has_no_entries() || self.departed.is_some() {
             self.elements(keep, count, self.direction(), &mut |element, _| {
                 leaving.push(element);
                 Ok(())
@@ -53,7 +53,7 @@ impl<S: Store> Board<S> {
         };
         self.store.remove_range(first, first + count - 1)?;
         leaving.iter().for_each(|element| self.replace_entries(Some(element), None));
-        self.note_left(leaving.iter());
+        self.note_departed(leaving.iter());
         Ok((count, leaving))
     }
 
@@ -86,16 +86,16 @@ impl<S: Store> Board<S> {
     pub(super) fn remove_member(&mut self, element: &S::Name) {
         self.store.remove(element);
         self.replace_entries(Some(element), None);
-        self.note_left([element].into_iter());
+        self.note_departed([element].into_iter());
     }
 
-    fn note_left<'e>(&mut self, elements: impl Iterator<Item = &'e S::Name>)
+    fn note_departed<'e>(&mut self, elements: impl Iterator<Item = &'e S::Name>)
     where
         S::Name: 'e,
     {
-        if let Some(mut left) = self.left.take() {
-            left.extend(elements.map(|element| self.member_of(element)));
-            self.left = Some(left);
+        if let Some(mut departed) = self.departed.take() {
+            departed.extend(elements.map(|element| self.member_of(element)));
+            self.departed = Some(departed);
         }
     }
 }

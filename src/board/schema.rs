@@ -220,6 +220,24 @@ impl Schema {
         Ok(values)
     }
 
+    /// One score for each field, and the fields whose score is `*`, one bit for each: they keep what they have.
+    #[inline]
+    pub fn parse_scores<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<(Tuple, u32)> {
+        let (mut values, mut kept) = (Tuple::new(), 0_u32);
+        for (i, (field, text)) in self.fields().iter().zip(texts).enumerate() {
+            if text == b"*" && self.fields().len() > 1 {
+                kept |= 1 << i;
+                values.push(Value::Integer(0));
+            } else {
+                values.push(self.parse_value(field, text)?);
+            }
+        }
+        if kept.count_ones() as usize == self.fields().len() {
+            return Err(Error::AllKept);
+        }
+        Ok((values, kept))
+    }
+
     /// One increment for each field.
     pub fn parse_deltas<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
         let mut deltas = Tuple::new();

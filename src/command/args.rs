@@ -1,6 +1,6 @@
 //! Parses arguments. Every error names the argument and what it takes.
 
-use crate::board::{parse_time, FieldBound, Pairs, Schema, Value};
+use crate::board::{parse_time, FieldBound, Pair, Pairs, Schema, Value};
 pub use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result, Shown};
 use crate::number::{floor_of_decimal, parse_extended, parse_finite, parse_integer};
@@ -78,8 +78,8 @@ pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>>
     }
     let mut pairs = Pairs::new();
     while args.len() > 0 {
-        let values = schema.parse_tuple(args.take_first(fields).map(Arg::bytes))?;
-        pairs.push((values, required(&mut args)?.text()));
+        let (values, kept) = schema.parse_scores(args.take_first(fields).map(Arg::bytes))?;
+        pairs.push(Pair { kept, ..Pair::new(values, required(&mut args)?.text()) });
     }
     Ok(pairs)
 }

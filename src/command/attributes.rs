@@ -1,8 +1,8 @@
 //! `RANK.SETDATA`, `RANK.PUTDATA`, `RANK.GETDATA` and `RANK.DELDATA`: attributes of members.
 
-use super::add::check_object;
 use super::args::{key, nothing_more, required};
 use super::rows::resp_object;
+use super::write::check_object;
 use super::{open_hash, open_to_read, owns_hash, ServerBoard};
 use crate::board::{parse_object, remove_attributes, set_attributes, Attributes};
 use crate::command;

@@ -2,7 +2,7 @@
 
 use super::args::{count, key, once, one_of, value_of};
 use super::periods::check_prefixes;
-use super::{forget_left, open_to_read, open_to_write, ServerBoard};
+use super::{forget_departed, open_to_read, open_to_write, ServerBoard};
 use crate::board::{
     client_data, client_period, parse_offset, parse_unit, parse_update, Alteration, Board, Creation, Period,
     PeriodUnit, Rules, Store,
@@ -67,7 +67,7 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let owned = open_hashes_to_trim(call, &mut board, rules)?;
     board.create(creation, key.bytes(), call.ctx.now())?;
-    forget_left(&board, owned);
+    forget_departed(&board, owned);
     call.reply().ok();
     Ok(())
 }
@@ -85,7 +85,7 @@ fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rule
     let mut names: Vec<Vec<u8>> = [&board.schema().rules, rules].into_iter().filter_map(owned_by).collect();
     names.dedup();
     if !names.is_empty() {
-        board.note_leavers();
+        board.note_departures();
     }
     names.iter().map(|name| Hash::open(call, &key, name, Access::Write)).collect()
 }
@@ -155,7 +155,7 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     check_prefixes(call, board.store.name(), &rules.periods)?;
     let owned = open_hashes_to_trim(call, &mut board, &rules)?;
     board.alter(rules)?;
-    forget_left(&board, owned);
+    forget_departed(&board, owned);
     call.reply().ok();
     Ok(())
 }

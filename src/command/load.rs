@@ -1,16 +1,16 @@
 //! `RANK.LOAD`: members as lines of JSON.
 
-use super::add::{clock, count_written};
 use super::args::key;
-use super::{open_hash, open_to_write, owns_hash};
-use crate::board::{lines_of, Line};
+use super::open_to_write;
+use super::write::{check_declared, number_of_fields, write, Periods, Records, WriteOptions};
+use crate::board::{lines_of, Line, Only, Pair, Scores};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
-use crate::server::{Access, Arg, Call};
+use crate::server::{Arg, Call, Text};
 
 command! { LOAD = load;
-    Doc::write("rank.load", "key [NX] line ...",
+    Doc::write("rank.load", "key [BOARD fields:n] [NX] line ...",
     "Writes members from lines of JSON, as RANK.SCAN returns them. Returns how many are new.",
     "O(log(N)) for each line.").since("0.2.0")
 }
@@ -18,40 +18,25 @@ command! { LOAD = load;
 fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let only_new = args.next_if("NX");
+    let fields = if args.next_if("BOARD") { Some(number_of_fields(&mut args)?) } else { None };
+    let only = if args.next_if("NX") { Only::New } else { Only::Any };
     if args.len() == 0 {
         return Err(Error::Arity);
     }
     let mut board = open_to_write(call, key)?;
+    check_declared(&board, fields)?;
     let schema = board.schema().clone();
     let mut lines = Vec::new();
     for (number, text) in (1..).zip(lines_of(args.map(Arg::bytes))) {
         lines.push(Line::parse(&schema, text).map_err(|problem| Error::Line { number, problem })?);
     }
-    let now = clock(call, &schema, None);
-
-    let members = lines.len() as u64;
-    let may_leave = match schema.rules.keep {
-        Some(keep) => board.members()?.saturating_add(members) > keep,
-        None => false,
-    };
-    let owned = may_leave && owns_hash(&schema, board.store.name());
-    if owned {
-        board.note_leavers();
-    }
-    let wants_hash = owned || lines.iter().any(|line| line.data.is_some());
-    let mut hash = if wants_hash { Some(open_hash(call, &board, Access::Write)?) } else { None };
-
-    let loaded = board.load(&lines, only_new, now)?;
-    count_written(&loaded.written);
-    if let Some(hash) = &mut hash {
-        for (line, holds) in lines.iter().zip(&loaded.holds) {
-            if let (Some(data), true) = (&line.data, holds) {
-                hash.set(&line.member, data);
-            }
-        }
-        board.left().iter().for_each(|member| hash.remove(member.bytes()));
-    }
-    call.reply().count(loaded.added);
+    let pair = |line: &Line| Pair { at: line.time, ..Pair::new(line.values.clone(), Text::new(&line.member)) };
+    let pairs: Vec<Pair<Text>> = lines.iter().map(pair).collect();
+    let texts: Vec<Option<&[u8]>> = lines.iter().map(|line| line.data.as_deref()).collect();
+    let records = if only == Only::New { Records::OfNewMembers(&texts) } else { Records::OfMembers(&texts) };
+    let options = WriteOptions { only, ..WriteOptions::default() };
+    let rules = options.write(call, &schema, Scores::Set)?;
+    let done = write(call, &mut board, rules, &pairs, records, Periods::None)?;
+    call.reply().count(done.written.added);
     Ok(())
 }

@@ -22,6 +22,7 @@ mod scan;
 mod scores;
 mod shard;
 mod verify;
+mod write;
 
 pub use add::{ADD, MULTISET};
 pub use attributes::{DELDATA, GETDATA, PUTDATA, SETDATA};
@@ -73,7 +74,7 @@ fn open_owned_hash<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Resul
     if !owns_hash(board.schema(), board.store.name()) {
         return Ok(None);
     }
-    board.note_leavers();
+    board.note_departures();
     open_hash(call, board, Access::Write).map(Some)
 }
 
@@ -85,8 +86,8 @@ fn owns_hash(schema: &Schema, key: &Text) -> bool {
 
 /// Removes the members that left from the hash that the board owns.
 #[inline(always)]
-fn forget_left<'c>(board: &ServerBoard<'c>, owned: impl IntoIterator<Item = Hash<'c>>) {
+fn forget_departed<'c>(board: &ServerBoard<'c>, owned: impl IntoIterator<Item = Hash<'c>>) {
     for mut hash in owned {
-        board.left().iter().for_each(|member| hash.remove(member.bytes()));
+        board.departed().iter().for_each(|member| hash.remove(member.bytes()));
     }
 }

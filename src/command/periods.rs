@@ -1,12 +1,13 @@
 //! The boards of periods: writes to the main board also go to them, reads with `PERIOD` open them, and `RANK.PERIODS`
 //! lists them.
 
-use super::add::count_written;
 use super::args::{count, key, once, value_of};
 use super::rows::{json_integer, json_name, JsonList};
+use super::write::{count_written, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    parse_unit, Board, Only, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Tuple, Update, Write, Written,
+    parse_unit, Board, Only, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Update, Wants, Write,
+    Written,
 };
 use crate::calendar::Span;
 use crate::command;
@@ -61,6 +62,16 @@ impl<'c> Opener<'c> {
         }
         Ok(board)
     }
+
+    /// An error unless the caller may also read the board for a span: `WITHRANK PERIOD` shows ranks and scores of it.
+    fn check_readable(&self, period: &Period, span: Span) -> Result<()> {
+        let key = period.key(span);
+        if self.caller.may(&Text::new(&key), Access::Read) {
+            Ok(())
+        } else {
+            Err(Error::NoPermission(NamedKey::Period, Shown::new(&key)))
+        }
+    }
 }
 
 /// Adds the key of the period to an error.
@@ -72,93 +83,65 @@ pub fn in_period(key: &[u8], error: Error) -> Error {
     }
 }
 
-/// The board of a period that a write goes to.
-pub struct Fed<'c> {
+/// A write to the board of a period.
+pub struct PeriodWrite<'c> {
     pub unit: PeriodUnit,
     pub board: ServerBoard<'c>,
-    /// The result of the write.
     pub written: Written,
     write: Write,
-    /// The checked write, before it is committed.
     plan: Plan<Text<'c>>,
     /// If this write creates the board: its rules, and when it expires.
     made: Option<(Rules, i64)>,
 }
 
-/// A write to a board, as it is applied to the boards of its periods.
-pub struct Feed {
-    /// The write to the main board.
-    pub write: Write,
-    /// The update rule, if the client gave one. Otherwise each board has its own.
-    pub update: Option<Update>,
-    /// The bound that the client gave, for boards without one.
-    pub keep: Option<u64>,
-    /// The time that the client gave.
-    pub at: Option<i64>,
-    /// The period whose ranks the client asked for.
-    pub ranks: Option<PeriodUnit>,
-}
-
-impl Feed {
-    /// Opens the current board of each period and checks everything that can fail there. Nothing is written.
-    #[cold]
-    pub fn prepare<'c>(
-        &self,
-        call: &'c Call<'c>,
-        parent: &ServerBoard<'c>,
-        pairs: &[(Tuple, Text<'c>)],
-    ) -> Result<Vec<Fed<'c>>> {
-        let schema = parent.schema();
-        let now = match self.at {
-            // Use the same time as the ties, if they have already read the clock.
-            None if schema.layout.has_time() => self.write.now,
-            _ => call.ctx.now(),
-        };
-        let opener = Opener::new(call, Access::Write);
-        let mut fed = Vec::with_capacity(schema.rules.periods.iter().len());
-        for period in schema.rules.periods.iter() {
-            if let Some((span, expires)) = period.fed(self.at.unwrap_or(now), now) {
-                let board = opener.open(parent, period, span)?;
-                fed.push(self.prepare_in(board, parent, pairs, period.unit(), (span.start, expires))?);
-            }
+/// Opens the current board of each period, and plans there what is written to the main board. Nothing is changed.
+#[cold]
+pub fn plan_periods<'c>(
+    call: &'c Call<'c>,
+    parent: &ServerBoard<'c>,
+    write: &Write,
+    options: &WriteOptions,
+    pairs: &[Pair<Text<'c>>],
+) -> Result<Vec<PeriodWrite<'c>>> {
+    let schema = parent.schema();
+    let now = match options.at {
+        // Use the same time as the ties, if they have already read the clock.
+        None if schema.layout.has_time() => write.now,
+        _ => call.ctx.now(),
+    };
+    let opener = Opener::new(call, Access::Write);
+    let mut writes = Vec::with_capacity(schema.rules.periods.iter().len());
+    for period in schema.rules.periods.iter() {
+        let Some((span, expires)) = period.fed(options.at.unwrap_or(now), now) else { continue };
+        let wants_ranks = options.with_rank == Some(Some(period.unit()));
+        if wants_ranks {
+            opener.check_readable(period, span)?;
         }
-        Ok(fed)
-    }
-
-    #[inline(always)]
-    fn prepare_in<'c>(
-        &self,
-        mut board: ServerBoard<'c>,
-        parent: &ServerBoard<'c>,
-        pairs: &[(Tuple, Text<'c>)],
-        unit: PeriodUnit,
-        (start, expires): (i64, i64),
-    ) -> Result<Fed<'c>> {
-        if self.write.scores == Scores::Add {
+        let mut board = opener.open(parent, period, span)?;
+        if write.scores == Scores::Add {
             board.store.announce_as(c"zincr");
         }
         let mut made = None;
         if !board.store.exists() {
-            let rules = parent.schema().rules.for_others();
-            board.assume(Schema::new(rules.clone()), start.max(0));
+            let rules = schema.rules.for_others();
+            board.assume(Schema::new(rules.clone()), span.start.max(0));
             // `XX` adds no members, so it does not create a board.
-            made = (self.write.only != Only::Existing).then_some((rules, expires));
+            made = (write.only != Only::Existing).then_some((rules, expires));
         }
+        // Each board has its own rules, unless the client says otherwise.
         let rules = &board.schema().rules;
-        let write = Write {
-            update: self.update.unwrap_or(rules.update),
-            keep: rules.keep.or(self.keep),
-            ranks: self.ranks == Some(unit),
-            ..self.write
-        };
-        let plan = board.prepare(&write, pairs).map_err(|error| in_period(board.store.name().bytes(), error))?;
-        Ok(Fed { unit, board, written: Written::default(), write, plan, made })
+        let update = if write.scores == Scores::Add { Update::Set } else { options.update.unwrap_or(rules.update) };
+        let wants = if wants_ranks { Wants::Ranks } else { Wants::Nothing };
+        let write = Write { update, keep: rules.keep.or(options.keep), wants, ..*write };
+        let plan = board.plan(&write, pairs).map_err(|error| in_period(board.store.name().bytes(), error))?;
+        writes.push(PeriodWrite { unit: period.unit(), board, written: Written::default(), write, plan, made });
     }
+    Ok(writes)
 }
 
-impl<'c> Fed<'c> {
-    /// Writes what was prepared.
-    pub fn commit(&mut self, pairs: &[(Tuple, Text<'c>)]) -> Result<()> {
+impl<'c> PeriodWrite<'c> {
+    /// Writes what was planned.
+    pub fn commit(&mut self, pairs: &[Pair<Text<'c>>]) -> Result<()> {
         if let Some((rules, _)) = &self.made {
             let since = self.board.since().unwrap_or(0);
             self.board.rewrite(rules, since);

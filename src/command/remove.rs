@@ -1,11 +1,11 @@
 //! `RANK.REM`, `RANK.TRIM` and `RANK.POP`.
 
-use super::add::begins_with_word;
 use super::args::{count, key, required};
 use super::options::{row_options, ReadOptions, Takes};
 use super::periods::{in_period, open_kept};
 use super::rows::{Data, Shown};
-use super::{forget_left, open_owned_hash, open_to_write};
+use super::write::begins_with_word;
+use super::{forget_departed, open_owned_hash, open_to_write};
 use crate::board::Row;
 use crate::command;
 use crate::config::{self, check_rows};
@@ -53,7 +53,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
     for (mut period, leaving) in periods {
         period.commit_removal(leaving);
     }
-    forget_left(&board, owned);
+    forget_departed(&board, owned);
     call.reply().count(removed);
     Ok(())
 }
@@ -72,7 +72,7 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let owned = open_owned_hash(call, &mut board)?;
     let (count, leaving) = board.trim(keep, wanted)?;
-    forget_left(&board, owned);
+    forget_departed(&board, owned);
     let reply = call.reply();
     if !wanted {
         reply.count(count);
@@ -106,7 +106,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     });
     let owned = open_owned_hash(call, &mut board)?;
     board.remove_rows(&rows)?;
-    forget_left(&board, owned);
+    forget_departed(&board, owned);
     let shown = Shown { data: records.unwrap_or(Data::Unwanted), ..options.shown(&board, None) };
     shown.rows(&rows, &call.reply());
     Ok(())

@@ -170,6 +170,13 @@ impl fmt::Display for Error {
                 f.write_str("ERR ASC and DESC are only valid without FIELD: each field has its own order")
             }
             NoSchema => f.write_str("ERR the board has no schema: set one with RANK.CREATE"),
+            NoBoard => f.write_str("NOBOARD the key has no board with a schema: create it with RANK.CREATE"),
+            OtherFields { own, declared } => {
+                let fields = |count: &usize| if *count == 1 { "field" } else { "fields" };
+                write!(f, "SCHEMA the board has {own} {}, BOARD says {declared}", fields(own))
+            }
+            AllKept => f.write_str("ERR a member needs at least one score other than *"),
+            KeptOnNewBoard => f.write_str("ERR the board does not exist: * needs a board that RANK.CREATE made"),
             HasSchema => f.write_str("ERR ASC and DESC are only valid on a board without a schema"),
             OtherSchema { differences, can_alter: true } => {
                 write!(f, "ERR the board has a different schema: {differences}: use RANK.ALTER to change it")

@@ -4,7 +4,7 @@ use super::check_error;
 use super::codec::element_of;
 use super::input::Input;
 use crate::board::tests::{entry_scores, marker_bytes, Creation, Model, Schema, MARKER_START};
-use crate::board::{Alteration, Board, FieldBound, Kind, Only, Scores, Update, Value, Write};
+use crate::board::{Alteration, Board, FieldBound, Kind, Only, Pair, Scores, Update, Value, Wants, Write};
 use crate::error::Result;
 use crate::rate::memory::{Limiter, MemoryLog};
 use crate::rate::{Action, Clock, Request};
@@ -130,10 +130,11 @@ fn write(board: &mut Board<Model>, name: &[u8], input: &mut Input) -> Result<()>
         update: input.pick(&[Update::Set, Update::Best]),
         keep: input.bool().then(|| 1 + u64::from(input.byte() % 8)),
         now: input.word() as i64,
-        ranks: input.bool(),
+        wants: input.pick(&[Wants::Nothing, Wants::Scores, Wants::Ranks]),
     };
     let before = board.store.clone();
-    let pair = (values, name.to_owned());
+    let kept = if schema.fields().len() > 1 { u32::from(input.byte() & 1) } else { 0 };
+    let pair = Pair { kept, ..Pair::new(values, name.to_owned()) };
     let written = if write.scores == Scores::Set && input.bool() {
         board.write(&write, &[pair.clone(), pair])
     } else {

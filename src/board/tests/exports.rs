@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::random::{apply, name, op, rules, value, PLAIN_WRITE};
 use super::*;
-use crate::board::{lines_of, Board, Cursor, Kind, Line, Only, Schema, Step, Update, Value, Write};
+use crate::board::{lines_of, Board, Cursor, Kind, Line, Only, Pair, Schema, Step, Update, Value, Write};
 use crate::error::LineProblem;
 
 fn board_of(rules: &Rules) -> Board<Model> {
@@ -27,6 +27,14 @@ fn standings(board: &Board<Model>) -> Vec<(Vec<u8>, Tuple, Option<i64>)> {
 
 fn line(name: &[u8], values: &Tuple, time: Option<i64>) -> Line<'static> {
     Line { member: name.to_vec().into(), values: values.clone(), time, data: None }
+}
+
+/// What `RANK.LOAD` does: how many members are new.
+fn load(board: &mut Board<Model>, lines: &[Line], only: Only) -> u64 {
+    let Rules { update, keep, .. } = board.schema().rules;
+    let pair = |line: &Line| Pair { at: line.time, ..Pair::new(line.values.clone(), line.member.to_vec()) };
+    let pairs: Vec<Pair<Vec<u8>>> = lines.iter().map(pair).collect();
+    board.write(&Write { only, update, keep, ..PLAIN_WRITE }, &pairs).unwrap().added
 }
 
 proptest! {
@@ -58,7 +66,7 @@ proptest! {
             }
             for (index, seeds) in moves.by_ref().take(3) {
                 let write = Write { now: EPOCH + 7, ..PLAIN_WRITE };
-                board.write(&write, &[(tuple(&rules, &seeds), name(index))]).unwrap();
+                board.write(&write, &[Pair::new(tuple(&rules, &seeds), name(index))]).unwrap();
             }
         }
         for name in staying {
@@ -82,12 +90,12 @@ proptest! {
         }).unwrap();
         prop_assert_eq!(end, Cursor::End);
         let mut fresh = board_of(&rules);
-        let added: u64 = lines.chunks(chunk).map(|lines| fresh.load(lines, false, 0).unwrap().added).sum();
+        let added: u64 = lines.chunks(chunk).map(|lines| load(&mut fresh, lines, Only::Any)).sum();
         prop_assert_eq!(added, naive.members.len() as u64);
         prop_assert_eq!(standings(&fresh), standings(&board));
         prop_assert_eq!(fresh.store.elements(), board.store.elements());
-        prop_assert_eq!(fresh.load(&lines, false, EPOCH).unwrap().added, 0);
-        prop_assert_eq!(fresh.load(&lines, true, EPOCH).unwrap().added, 0);
+        prop_assert_eq!(load(&mut fresh, &lines, Only::Any), 0);
+        prop_assert_eq!(load(&mut fresh, &lines, Only::New), 0);
         prop_assert_eq!(fresh.store.elements(), board.store.elements());
     }
 
@@ -100,10 +108,10 @@ proptest! {
         for (batch, only_new) in [(first, false), (then, nx)] {
             let before: Vec<Vec<u8>> = naive.members.iter().map(|member| member.name.clone()).collect();
             let loaded: Vec<Line> = batch.iter().map(|(index, seeds, at)| line(&name(*index), &tuple(&rules, seeds), Some(EPOCH + at))).collect();
-            board.note_leavers();
-            let added = board.load(&loaded, only_new, EPOCH).unwrap().added;
+            board.note_departures();
+            let only = if only_new { Only::New } else { Only::Any };
+            let added = load(&mut board, &loaded, only);
             for (index, seeds, at) in &batch {
-                let only = if only_new { Only::New } else { Only::Any };
                 let write = Write { only, update: rules.update, keep, now: EPOCH + at, ..PLAIN_WRITE };
                 naive.set(&name(*index), &tuple(&rules, seeds), &write);
             }
@@ -112,7 +120,7 @@ proptest! {
             let expected: Vec<Vec<u8>> = naive.sorted().into_iter().map(|member| member.name).collect();
             let listed: Vec<Vec<u8>> = standings(&board).into_iter().map(|(name, ..)| name).collect();
             prop_assert_eq!(&listed, &expected);
-            for left in board.left() {
+            for left in board.departed() {
                 prop_assert!(!expected.contains(left), "{} is there", left.escape_ascii());
             }
         }

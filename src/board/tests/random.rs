@@ -5,12 +5,14 @@ use proptest::prelude::*;
 use super::points::check_points;
 use super::*;
 use crate::board::index::{entry_scores, split_entry, split_wrapped};
-use crate::board::{Board, FieldBound, Group, Kind, Only, Order, Row, Scores, Store, Update, Value, Write};
+use crate::board::{
+    Board, Change, FieldBound, Group, Kind, Only, Order, Pair, Row, Scores, Store, Update, Value, Wants, Write,
+};
 use crate::error::{Damage, Error};
 
 #[derive(Clone, Debug)]
 pub(super) enum Op {
-    Set { name: u8, seeds: Vec<u64>, only: Only, update: Update, keep: Option<u64>, at: i64 },
+    Set { name: u8, seeds: Vec<u64>, kept: u32, only: Only, update: Update, keep: Option<u64>, at: i64 },
     Remove(u8),
     Trim(u64),
     Clear,
@@ -59,9 +61,12 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
     let only = prop_oneof![4 => Just(Only::Any), 1 => Just(Only::New), 1 => Just(Only::Existing)];
     let update = prop_oneof![3 => Just(Update::Set), 1 => Just(Update::Best)];
     let keep = prop_oneof![3 => Just(None), 1 => (1_u64..9).prop_map(Some)];
-    let set = (0_u8..12, prop::collection::vec(any::<u64>(), 4), only, update, keep, 0_i64..5000);
+    let kept = prop_oneof![3 => Just(0), 1 => 0_u32..8];
+    let set = (0_u8..12, prop::collection::vec(any::<u64>(), 4), kept, only, update, keep, 0_i64..5000);
     prop_oneof![
-        20 => set.prop_map(|(name, seeds, only, update, keep, at)| Op::Set { name, seeds, only, update, keep, at }),
+        20 => set.prop_map(|(name, seeds, kept, only, update, keep, at)| {
+            Op::Set { name, seeds, kept, only, update, keep, at }
+        }),
         3 => (0_u8..12).prop_map(Op::Remove),
         1 => (0_u64..8).prop_map(Op::Trim),
         1 => Just(Op::Clear),
@@ -246,11 +251,22 @@ fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], val
 /// Does the same to both, and compares all that can be asked of them.
 pub(super) fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
     match op {
-        Op::Set { name: index, seeds, only, update, keep, at } => {
-            let write = Write { only, update, keep, now: EPOCH + at, ..PLAIN_WRITE };
-            let written = board.write(&write, &[(values(&seeds), name(index))]).unwrap();
-            let expected = naive.set(&name(index), &values(&seeds), &write);
+        Op::Set { name: index, seeds, kept, only, update, keep, at } => {
+            let write = Write { only, update, keep, now: EPOCH + at, wants: Wants::Ranks, ..PLAIN_WRITE };
+            // Not all fields can be kept.
+            let kept = kept & ((1 << (naive.rules.fields.len() - 1)) - 1);
+            let pair = Pair { kept, ..Pair::new(values(&seeds), name(index)) };
+            let before = naive.get(&name(index)).map(|member| member.values.clone());
+            let old = before.clone().unwrap_or_else(|| board.schema().origin());
+            let is_kept = |i: usize| kept >> i & 1 == 1;
+            let merged: Tuple =
+                pair.values.iter().enumerate().map(|(i, new)| if is_kept(i) { old[i] } else { *new }).collect();
+            let written = board.write(&write, &[pair]).unwrap();
+            let expected = naive.set(&name(index), &merged, &write);
             assert_eq!((written.added, written.changed, written.refused), expected);
+            let Change { before: had, after } = written.changes[0].clone();
+            assert_eq!(had.map(|standing| standing.values), before);
+            assert_eq!(after.map(|standing| standing.values), naive.get(&name(index)).map(|it| it.values.clone()));
         }
         Op::Remove(index) => {
             let there = naive.get(&name(index)).is_some();
@@ -260,12 +276,12 @@ pub(super) fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values:
         Op::Trim(keep) => {
             let mut kept = naive.sorted();
             let left = kept.split_off((keep as usize).min(kept.len()));
-            board.note_leavers();
+            board.note_departures();
             let (count, elements) = board.trim(keep, true).unwrap();
             let names: Vec<_> = elements.iter().map(|element| board.name_of(element).to_vec()).collect();
             assert_eq!(count, left.len() as u64);
             assert_eq!(names, left.into_iter().map(|member| member.name).collect::<Vec<_>>());
-            assert_eq!(board.left(), names);
+            assert_eq!(board.departed(), names);
             naive.members = kept;
         }
         Op::Clear => {
@@ -278,7 +294,7 @@ pub(super) fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values:
 }
 
 pub(super) const PLAIN_WRITE: Write =
-    Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now: EPOCH, ranks: false };
+    Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now: EPOCH, wants: Wants::Nothing };
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
@@ -326,7 +342,7 @@ proptest! {
         for index in 0..12 {
             let Ok(mut board) = Board::open(store.clone()) else { continue };
             let values: Tuple = rules.fields.iter().map(|field| value(field.kind, 5)).collect();
-            if board.write(&Write { keep: Some(3), ..PLAIN_WRITE }, &[(values.clone(), name(index)), (values, name(3))]).is_err() {
+            if board.write(&Write { keep: Some(3), ..PLAIN_WRITE }, &[Pair::new(values.clone(), name(index)), Pair::new(values, name(3))]).is_err() {
                 prop_assert_eq!(board.store.elements(), before.as_slice(), "an error that wrote");
             }
         }
@@ -465,7 +481,7 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     let mut board = Board::open(Model::default()).unwrap();
     create(&mut board, &Rules::integers(2).unwrap());
     let values = Tuple::from_slice(&[Value::Integer(i64::MAX), Value::Integer(i64::MIN)]);
-    board.write(&PLAIN_WRITE, &[(values, b"ann".to_vec())]).unwrap();
+    board.write(&PLAIN_WRITE, &[Pair::new(values, b"ann".to_vec())]).unwrap();
     let elements = board.store.elements().to_vec();
     let without = |gone: &dyn Fn(&[u8]) -> bool| {
         let mut model = Model::default();
