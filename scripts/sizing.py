@@ -112,6 +112,11 @@ def board(schema, scores, n=KEYS):
         yield ("RANK.ADD", "b", *scores(i), member(i))
 
 
+def wide(i):
+    """Spread over the 64-bit integers, so that it does not fit."""
+    return (i + 1) * 0x9E3779B97F4A7C15 % 2**63
+
+
 def memory(server):
     def show(what, commands, n=KEYS):
         print(f"{what:<52} {server.grows_by(commands) / n:7.0f} bytes", flush=True)
@@ -122,9 +127,13 @@ def memory(server):
     show("member: no schema", board("", lambda i: (mixed(i),)))
     show("member: plain", board("FIELD score", lambda i: (mixed(i),)))
     show("member: packed", board("FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3", three))
-    show("member: packed63", board("FIELD score BITS 20 TIES FIRST", lambda i: (mixed(i),)))
-    show("member: spilled, FLOAT and a time", board("FIELD score TIES FIRST", lambda i: (mixed(i),)))
-    show("member: spilled, three INT", board("FIELD a INT FIELD b INT FIELD c INT", three))
+    show("member: coded, FLOAT and a time, fits", board("FIELD score TIES FIRST", lambda i: (mixed(i),)))
+    show("member: coded, three INT, fits", board("FIELD a INT FIELD b INT FIELD c INT", three))
+    show("member: coded, FLOAT with many decimals and a time", board("FIELD score TIES FIRST", lambda i: (wide(i) / 1e13,)))
+    show("member: coded, a 64-bit INT and a time", board("FIELD a INT TIES FIRST", lambda i: (wide(i),)))
+    show("member: coded, two 64-bit INT", board("FIELD a INT FIELD b INT", lambda i: (wide(i), wide(i + 1))))
+    show("member: coded, three 64-bit INT",
+         board("FIELD a INT FIELD b INT FIELD c INT", lambda i: (wide(i), wide(i + 1), wide(i + 2))))
     show("attributes of a member, 30 bytes of JSON",
          (("HSET", "h", member(i), '{"name":"Ann","country":"PT"}') for i in range(KEYS)))
     for algorithm in ["FIXED", "COUNTER", "GCRA"]:
@@ -157,7 +166,7 @@ def times(server):
     distinct = lambda i: (i * 7919 % 1_000_003,)
     for name, schema, scores in [
         ("plain", "FIELD score", distinct),
-        ("spilled", "FIELD score INT TIES FIRST", distinct),
+        ("does not fit", "FIELD score INT TIES FIRST SINCE 1700000000000", lambda i: (wide(i),)),
     ]:
         fill(schema, scores)
         worst = server.call("RANK.RANGE", "b", -1, -1)[0][1]
@@ -177,7 +186,7 @@ def times(server):
         server.call("ZPOPMIN", "b")
         show(f"{name}: RANK.CREATE ADOPT", "RANK.CREATE", "b", *schema.split(), "ADOPT")
         show(f"{name}: RANK.ADD of 1,000 members", "RANK.ADD", "b",
-             *(word for i in range(1000) for word in (*distinct(i + 1), member(i))))
+             *(word for i in range(1000) for word in (*scores(i + 1), member(i))))
         show(f"{name}: RANK.REM of 1,000 members", "RANK.REM", "b", *(member(i * 999 + 1) for i in range(1000)))
         show(f"{name}: RANK.POP 1000", "RANK.POP", "b", 1000)
         left = server.call("RANK.COUNT", "b") - 100_000

@@ -277,6 +277,13 @@ on_every_server! {
                     assert_eq!(reply(&mut con, &line), if name == "rank.create" { "ERR OFFSET is only valid with PERIOD" } else { "ERR no such key" });
                     continue;
                 }
+                // SINCE is only for a board with tie times, and the ways have one option each.
+                if has("SINCE") && !has("FIRST") {
+                    assert_eq!(reply(&mut con, &line), "ERR SINCE is only valid with TIES FIRST, LAST or JOINED");
+                    let line = line.replacen(" SINCE", " TIES FIRST SINCE", 1);
+                    assert_eq!(reply(&mut con, &line), "+OK", "{line}");
+                    continue;
+                }
                 match name.as_str() {
                     "rank.create" => (),
                     "rank.alter" => script(&mut con, "RANK.CREATE key DATA attributes => +OK\n RANK.ADD key 1 a => 1"),

@@ -34,6 +34,11 @@ def new_rows(board, *options):
     return recipes["rows"](r, board, *options)
 
 
+def info(board, name):
+    reply = r.execute_command("RANK.INFO", board)
+    return (reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2])))[name]
+
+
 def member_and_score(row):
     return row["member"], row["score"]
 
@@ -82,7 +87,7 @@ def negated():
     def new():
         return [(*member_and_score(row), row["data"]) for row in new_rows("joined", "WITHDATA")]
 
-    recipes["move_negated"](r, "negated", "joined", "players")
+    recipes["move_negated"](r, "negated", "joined", "players", START)
     same("negated", old_rows(), new())
     # Scores change and the time of entry stays: this is what FIRST would get wrong.
     for user in random.sample(USERS, 1500):
@@ -90,11 +95,8 @@ def negated():
         r.zadd("negated", {f"{entered[user]}:{user}": -score})
         r.execute_command("RANK.ADD", "joined", score, user)
     same("negated, later", old_rows(), new())
-    # The packed schema that the guide recommends.
-    r.execute_command("RANK.CREATE", "joined:packed", "FIELD", "score", "BITS", 21, "TIES", "JOINED")
-    for user, score, _ in old_rows():
-        r.execute_command("RANK.ADD", "joined:packed", "AT", entered[user], int(score), user)
-    same("negated, packed", [row[:2] for row in old_rows()], [member_and_score(row) for row in new_rows("joined:packed")])
+    # Everything fits, because the guide says SINCE.
+    assert info("joined", b"overflow") == 0
 
 
 def bytes_in_front():
@@ -147,67 +149,57 @@ def decoded(name, schema, decode, make):
     board = f"decode-{name}"
     r.execute_command("RANK.CREATE", board, *schema.split())
     expected, times = {}, {}
-    for user in USERS[:800]:
+    for user in [*USERS[:800], "\0odd", "\1", "\2", ""]:
         values, times[user] = make(), START + random.randrange(10**9)
         r.execute_command("RANK.ADD", board, "AT", times[user], *values, user)
         expected[user] = list(values)
     if "TIES" in schema:
-        unit = 1000 if schema.endswith(" S") else 1
+        unit = 1000 if " S " in schema else 1
         for user in expected:
             expected[user].append(times[user] // unit * unit)
-    elements = [(element, score) for element, score in r.zrange(board, 0, -1, withscores=True) if score != float("-inf")]
+    lowest = -4 if info(board, b"layout") == b"coded" else float("-inf")
+    elements = [(element, score) for element, score in r.zrange(board, 0, -1, withscores=True) if score > lowest]
     got = dict(decode(element, score) for element, score in elements)
     same(f"decoded, {name}", sorted(expected.items()), sorted((user.decode(), values) for user, values in got.items()))
 
 
 def decode_all():
-    packed, packed63, spilled = (recipes[f"decode_{name}"] for name in ("packed", "packed63", "spilled"))
-    integer, double = recipes["as_integer"], recipes["as_float"]
-    digit, bits, epoch = recipes["inverted_digit"], recipes["inverted_bits"], recipes["EPOCH_MS"]
+    packed, coded = recipes["decode_packed"], recipes["decode_coded"]
+    integer, double, bounded, time = (recipes[f"read_{name}"] for name in ("int", "float", "bounded", "time"))
     below = random.randrange
+
+    def some_int():
+        return random.choice([below(-9, 10), below(10**6), below(-10**10, 10**10), below(-2**63, 2**63), 2**63 - 1, -2**63])
+
+    def some_float():
+        exact = [0.5, -0.001, 999.999, 5e-324, -1.7976931348623157e308, 2.0**53, 4312929407.5, 4312929408.0]
+        return random.choice([*exact, float(below(1000)), below(10**6) / 1000, random.uniform(-9, 9), random.uniform(-1e300, 1e300)])
+
+    def read(*readers):
+        def decode(element, score):
+            values, member = coded(element, score, readers)
+            return member, values
+        return decode
 
     decoded("plain", "DESC", lambda element, score: (element, [score]), lambda: [random.uniform(-9, 9)])
     decoded("digits", "FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3",
-            lambda element, score: (element, packed(score, [1000, 1000])), lambda: [below(1000) for _ in "abc"])
-
-    def ranged(element, score):
-        first, second = packed(score, [2**8])
-        return element, [first, digit(second, 2**8)]
-    decoded("packed, signed and inverted", "FIELD a RANGE -500 500 FIELD b ASC BITS 8", ranged,
-            lambda: [below(-500, 501), below(2**8)])
-
-    def seconds(element, score):
-        first, time = packed(score, [2**32])
-        return element, [first, epoch + 1000 * digit(time, 2**32)]
-    decoded("packed, seconds", "FIELD a BITS 20 TIES FIRST S", seconds, lambda: [below(2**20)])
-
-    def millis(element, score):
-        first, time = packed63(score, [2**20, 2**41])
-        return element, [first, epoch + digit(time, 2**41)]
-    decoded("packed63, first", "FIELD a BITS 20 TIES FIRST", millis, lambda: [below(2**20)])
-    decoded("packed63, three", "FIELD a BITS 20 FIELD b BITS 20 FIELD c BITS 20",
-            lambda element, score: (element, packed63(score, [2**20] * 3)), lambda: [below(2**20) for _ in "abc"])
-
-    def integers(element, _):
-        parts, member = spilled(element, 2)
-        return member, [integer(parts[0]), integer(bits(parts[1]))]
-    decoded("spilled, integers", "FIELD a INT FIELD b ASC INT", integers,
-            lambda: [below(-2**63, 2**63), below(-2**63, 2**63)])
-
-    def float_and_time(element, score):
-        parts, member = spilled(element, 1)
-        return member, [score, integer(bits(parts[0]))]
-    decoded("spilled, a time", "TIES JOINED", float_and_time, lambda: [below(100) / 4])
-
-    def floats(element, score):
-        parts, member = spilled(element, 1)
-        return member, [score, double(parts[0])]
-    decoded("spilled, floats", "FIELD a FIELD b", floats, lambda: [random.uniform(-9, 9), random.uniform(-1e300, 1e300)])
-
-    def last(element, _):
-        parts, member = spilled(element, 2)
-        return member, [integer(parts[0]), integer(parts[1])]
-    decoded("spilled, last", "FIELD a INT TIES LAST", last, lambda: [below(-2**63, 2**63)])
+            lambda element, score: (element, packed(score, [(0, 999, False)] * 2)), lambda: [below(1000) for _ in "abc"])
+    decoded("packed, signed and inverted", "FIELD a RANGE -500 500 FIELD b ASC RANGE -8 247",
+            lambda element, score: (element, packed(score, [(-8, 247, True)])), lambda: [below(-500, 501), below(-8, 248)])
+    decoded("bounded", "FIELD a BITS 20 FIELD b ASC BITS 20 FIELD c RANGE -1 1048574",
+            read((bounded(0, 2**20 - 1), False), (bounded(0, 2**20 - 1), True), (bounded(-1, 1048574), False)),
+            lambda: [below(2**20), below(2**20), below(-1, 2**20 - 1)])
+    decoded("bounded, time", f"FIELD a BITS 20 TIES FIRST SINCE {START}",
+            read((bounded(0, 2**20 - 1), False), (time(START), True)), lambda: [below(2**20)])
+    decoded("integers", "FIELD a INT FIELD b ASC INT", read((integer, False), (integer, True)), lambda: [some_int(), some_int()])
+    decoded("floats", "FIELD a ASC FIELD b FIELD c ASC", read((double, False), (double, True), (double, False)),
+            lambda: [some_float(), some_float(), some_float()])
+    for name, since in (("new", START), ("old", START - 10**12), ("late", START + 5 * 10**8), ("young", START - 2 * 10**11)):
+        decoded(f"times, {name}", f"TIES JOINED SINCE {since}", read((double, False), (time(since), True)), lambda: [some_float()])
+        decoded(f"times, last, {name}", f"FIELD a INT TIES LAST SINCE {since}", read((integer, False), (time(since), False)),
+                lambda: [some_int()])
+        decoded(f"seconds, {name}", f"FIELD a ASC INT TIES FIRST S SINCE {since}",
+                read((integer, False), (time(since, 1000, (20, 25, 27, 31)), False)), lambda: [some_int()])
 
 
 for check in (top_n, agoragames, negated, bytes_in_front, three_keys, tair, decode_all):

@@ -35,6 +35,8 @@ export interface Schema {
   order?: 'ASC' | 'DESC';
   /** SHARED, FIRST, LAST or JOINED, and MS or S: 'FIRST S'. */
   ties?: string;
+  /** For an import: a time before the oldest one. */
+  since?: Moment;
   keep?: number;
   update?: 'SET' | 'BEST';
   /** The hash with the attributes of members. */
@@ -46,7 +48,7 @@ export interface Schema {
 }
 
 /** What RANK.ALTER changes; null removes. */
-export interface Alteration extends Omit<Schema, 'fields' | 'order' | 'ties' | 'keep' | 'data'> {
+export interface Alteration extends Omit<Schema, 'fields' | 'order' | 'ties' | 'since' | 'keep' | 'data'> {
   keep?: number | null;
   data?: string | null;
   dropPeriods?: readonly string[];
@@ -126,7 +128,10 @@ export interface BoardInfo {
   keep: number | null;
   update: 'SET' | 'BEST';
   layout: string;
-  bits: number | null;
+  /** Members that do not fit their score. */
+  overflow: number;
+  /** What tie times are counted from. */
+  since: number | null;
   data: string | null;
   periods: Record<string, unknown>[];
   shard: [number, number] | null;
@@ -139,6 +144,7 @@ export interface Verification {
   undecodable: number;
   missing: number;
   orphaned: number;
+  duplicated: number;
   repaired: number;
   examples: string[];
 }

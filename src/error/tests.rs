@@ -100,7 +100,7 @@ fn errors() -> Vec<Error> {
         ReservedMember => ReservedMember,
         KeepTwice(_) => KeepTwice(100),
         BadMarker(_) => BadMarker(shown("1 no schema")),
-        MarkerVersion(_) => MarkerVersion(shown("2")),
+        MarkerVersion(_) => MarkerVersion(shown("3")),
         NoSuchKey => NoSuchKey,
         ArchiveExists => ArchiveExists,
         ArchiveNames => ArchiveNames,

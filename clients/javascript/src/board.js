@@ -7,6 +7,7 @@ import {
 
 const at = (when) => timed('AT', when, moment);
 const now = (when) => timed('NOW', when, moment);
+const sinceWords = (when) => timed('SINCE', when, moment);
 const key = (word, name) => (name === undefined || name === null ? [] : [word, new Key(name)]);
 const limited = (limit) => (limit ? ['LIMIT', ...limit] : []);
 const pairs = (scores) => (scores instanceof Map ? [...scores] : Object.entries(scores));
@@ -110,10 +111,11 @@ export class BoardCalls {
   #list = (reply) => (reply === null ? [] : this.#rows(reply));
 
   create({ adopt = false } = {}) {
-    const { order, fields = [], ties } = this.schema;
+    const { order, fields = [], ties, since } = this.schema;
     const words = [
       ...(order ? [order] : []), ...fields.flatMap((field) => ['FIELD', ...wordsOf(field)]),
-      ...(ties ? ['TIES', ...wordsOf(ties)] : []), ...schemaWords(this.schema), ...this.shard, ...flags({ adopt }),
+      ...(ties ? ['TIES', ...wordsOf(ties)] : []), ...schemaWords(this.schema), ...this.shard,
+      ...sinceWords(since), ...flags({ adopt }),
     ];
     return this.#read('CREATE', words, () => void (this.made = true));
   }

@@ -77,6 +77,20 @@ onEach('permissions', async (client) => {
   }
 });
 
+onEach('an import of old times', async (client) => {
+  for (const [since, overflow] of [[new Date('2020-01-01'), 0], [undefined, 1]]) {
+    await flushAll();
+    const schema = { fields: ['points INT'], ties: 'FIRST' };
+    const board = new Leaderboard(client, 'game', { ...schema, since });
+    await board.add('ann', 100000, { at: new Date('2020-03-01') });
+    assert.equal((await board.info()).overflow, overflow);
+    assert.equal((await board.get('ann', { time: true })).time, 1583020800000);
+    // Who writes later needs not know it.
+    assert.equal(await new Leaderboard(client, 'game', schema).add('bob', 1), 1);
+    await assert.rejects(new Leaderboard(client, 'game', { ...schema, since: 0 }).create(), rank.SchemaError);
+  }
+});
+
 onEach('names decide nothing', async (client) => {
   const board = new Leaderboard(client, 'game', { fields: [' schema  BITS 4 '], data: '{game}:who', owned: true });
   await assert.rejects(board.add('ann', 99), rank.ValueOutOfRange);

@@ -24,6 +24,8 @@ const CALLS = {
   'RANK.CREATE {b} FIELD gold DIGITS 3 FIELD time ASC INT TIES FIRST S KEEP 9 UPDATE BEST DATA {b}:d OWNED PERIOD day {b}:day: PAST 7 PERIOD EVERY 14d FROM 1767225600000 {b}:season: OFFSET +09:00':
     declared.create(),
   'RANK.CREATE b ASC ADOPT': new BoardCalls('b', { order: 'ASC' }).create({ adopt: true }),
+  'RANK.CREATE b TIES FIRST SINCE 1767268800000 ADOPT': new BoardCalls('b', { ties: 'FIRST', since: noon }).create({ adopt: true }),
+  'RANK.CREATE b TIES LAST SINCE 0': new BoardCalls('b', { ties: 'LAST', since: 0 }).create(),
   'RANK.CREATE b LIKE other': board.createLike('other'),
   'RANK.ALTER b UPDATE BEST NOKEEP NODATA NOPERIOD day': board.alter({ keep: null, update: 'BEST', data: null, dropPeriods: ['day'] }),
   'RANK.ALTER b KEEP 5 DATA h OWNED PERIOD week w:': board.alter({ keep: 5, data: 'h', owned: true, periods: [{ unit: 'week', prefix: 'w:' }] }),

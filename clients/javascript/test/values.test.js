@@ -15,7 +15,8 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
   test(`boards: ${name}`, async () => {
     const client = await connect();
     try {
-      const game = new Leaderboard(client, 'game', { fields: ['gold INT', 'silver'], ties: 'FIRST', data: '{game}:who' });
+      const since = Date.now();
+      const game = new Leaderboard(client, 'game', { fields: ['gold INT', 'silver'], ties: 'FIRST', since, data: '{game}:who' });
       assert.deepEqual(await game.addRanked('ann', [5, 0.5], { data: ann }), {
         rank: 1, previousRank: null, member: 'ann', score: 5, scores: [5, 0.5],
       });
@@ -33,8 +34,8 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       assert.deepEqual(await game.info(), {
         members: 2,
         fields: [{ name: 'gold', order: 'DESC', type: 'INT' }, { name: 'silver', order: 'DESC', type: 'FLOAT' }],
-        ties: 'FIRST', keep: null, update: 'SET', layout: 'spilled', bits: null, data: '{game}:who', periods: [], shard: null,
-        schema: '1 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {game}:who',
+        ties: 'FIRST', keep: null, update: 'SET', layout: 'coded', overflow: 2, since, data: '{game}:who', periods: [], shard: null,
+        schema: `2 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {game}:who SINCE ${since}`,
       });
 
       const medals = new Leaderboard(client, 'medals', { fields: ['gold INT', 'silver INT', 'bronze INT'] });

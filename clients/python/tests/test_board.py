@@ -1,5 +1,6 @@
 """What happens with boards: made by the first write, pipelines, errors."""
 
+from datetime import datetime, timezone
 from typing import Any
 
 import redis
@@ -105,6 +106,29 @@ class Errors(Case):
         self.expect(WrongType, lambda: Leaderboard(self.redis, "text").top(1))
         self.redis.zadd("game", {"stranger": 0.5})
         self.expect(DamagedBoard, lambda: board.top(5))
+
+    def test_an_import_of_old_times(self) -> None:
+        old = datetime(2020, 3, 1, tzinfo=timezone.utc)
+        for since, overflow in ((datetime(2020, 1, 1, tzinfo=timezone.utc), 0), (None, 1)):
+            self.redis.delete("game")
+            schema: dict[str, Any] = {"fields": ["points INT"], "ties": "FIRST"}
+            board = Leaderboard(self.redis, "game", **schema, **({"since": since} if since else {}))
+            board.add("ann", 100_000, at=old)
+            info = board.info()
+            assert info is not None
+            self.assertEqual((info.layout, info.overflow, board.get("ann", time=True).time), ("coded", overflow, 1583020800000))
+            # Who writes later needs not know it.
+            self.assertEqual(Leaderboard(self.redis, "game", **schema).add("bob", 1), 1)
+        self.expect(SchemaError, lambda: Leaderboard(self.redis, "game", **schema, since=0).create())
+        self.expect(CommandError, lambda: Leaderboard(self.redis, "other", since=0).create())
+
+    def test_replies_of_a_newer_server(self) -> None:
+        board = Leaderboard(self.redis, "game", keep=5)
+        board.add("ann", 1)
+        for call, name in ((board.calls.info(), "RANK.INFO"), (board.calls.verify(), "RANK.VERIFY")):
+            reply = self.redis.execute_command(name, "game")
+            newer = {**reply, b"new": 1} if isinstance(reply, dict) else [*reply, b"new", 1]
+            self.assertEqual(call.parse(newer), call.parse(reply))
 
     def test_what_a_board_lacks(self) -> None:
         board = Leaderboard(self.redis, "game")

@@ -28,6 +28,8 @@ CALLS = {
     "RANK.CREATE {b} FIELD gold DIGITS 3 FIELD time ASC INT TIES FIRST S KEEP 9 UPDATE BEST DATA {b}:d OWNED "
     "PERIOD day {b}:day: PAST 7 PERIOD EVERY 14d FROM 1767225600000 {b}:season: OFFSET +09:00": declared.create(),
     "RANK.CREATE b ASC ADOPT": BoardCalls("b", {"order": "ASC"}).create(adopt=True),
+    "RANK.CREATE b TIES FIRST SINCE 1767268800000 ADOPT": BoardCalls("b", {"ties": "FIRST", "since": noon}).create(adopt=True),
+    "RANK.CREATE b TIES LAST SINCE 0": BoardCalls("b", {"ties": "LAST", "since": 0}).create(),
     "RANK.CREATE b LIKE other": board.create_like("other"),
     "RANK.ALTER b UPDATE BEST NOKEEP NODATA NOPERIOD day": board.alter(keep=None, update="BEST", data=None, drop_periods=["day"]),
     "RANK.ALTER b KEEP 5 DATA h OWNED PERIOD week w:": board.alter(keep=5, data="h", owned=True, periods=[Period("week", "w:")]),

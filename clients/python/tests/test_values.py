@@ -1,5 +1,6 @@
 """The same values from every client, in RESP2 and RESP3, decoded and not."""
 
+import time
 from typing import Any
 
 from support import Awaited, Case, on_each_client
@@ -7,11 +8,13 @@ from support import Awaited, Case, on_each_client
 from redis_rank import BoardInfo, Change, Field, GroupRow, Page, Row, Tied, raw
 
 EXACT = 2**60 + 1
+SINCE = int(time.time() * 1000)
 ANN = {"name": "Ann", "age": 7, "tags": [1, None]}
 
 
 async def a_board(client: Any, package: Any) -> list[Any]:
-    game = Awaited(package.Leaderboard(client, "game", fields=["gold INT", "silver"], ties="FIRST", data="{game}:who"))
+    schema = {"fields": ["gold INT", "silver"], "ties": "FIRST", "since": SINCE, "data": "{game}:who"}
+    game = Awaited(package.Leaderboard(client, "game", **schema))
     return [
         await game.add_ranked("ann", (EXACT, 0.5), data=ANN),
         await game.add_ranked("ann", (EXACT + 1, 0.5), update="BEST"),
@@ -53,9 +56,9 @@ class Values(Case):
                 self.assertEqual(values, expected)
 
     def test_a_board(self) -> None:
-        schema = "1 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {game}:who"
+        schema = f"2 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {{game}}:who SINCE {SINCE}"
         fields = (Field("gold", "DESC", "INT"), Field("silver", "DESC", "FLOAT"))
-        info = BoardInfo(1, fields, "FIRST", None, "SET", "spilled", None, "{game}:who", (), None, schema)
+        info = BoardInfo(1, fields, "FIRST", None, "SET", "coded", 1, SINCE, "{game}:who", (), None, schema)
         self.expect(a_board, [
             Change(1, None, "ann", (EXACT, 0.5)),
             Change(1, 1, "ann", (EXACT + 1, 0.5)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from . import values
@@ -59,6 +59,7 @@ class Schema(TypedDict, total=False):
     fields: Sequence[str]  # as in RANK.CREATE: "gold DIGITS 3", "seconds ASC INT"
     order: Literal["ASC", "DESC"]  # of a board without named fields
     ties: str  # SHARED, FIRST, LAST or JOINED, and MS or S: "FIRST S"
+    since: Moment  # for an import: a time before the oldest one
     keep: int | None
     update: Literal["SET", "BEST"]
     data: str | None  # the hash with the attributes of members
@@ -202,7 +203,10 @@ class BoardCalls:
             words += ["FIELD", *field.split()]
         if "ties" in self.schema:
             words += ["TIES", *self.schema["ties"].split()]
-        return self._call("CREATE", [*words, *_schema(self.schema), *self.shard, *flags(adopt=adopt)], self._created)
+        words += [*_schema(self.schema), *self.shard]
+        if "since" in self.schema:
+            words += ["SINCE", moment(self.schema["since"])]
+        return self._call("CREATE", [*words, *flags(adopt=adopt)], self._created)
 
     def _created(self, _reply: Any) -> None:
         self.made = True
@@ -481,17 +485,23 @@ def _scores(reply: Any) -> tuple[Number, ...]:
     return tuple(map(number, reply)) if isinstance(reply, list) else (number(reply),)
 
 
+def _known(kind: Callable[..., T], reply: dict[str, Any]) -> T:
+    """Ignores what a newer server may add."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in reply.items() if name in names})
+
+
 def _info(reply: Any) -> values.BoardInfo:
     info = plain(pairs(reply))
-    info["fields"] = tuple(values.Field(**pairs(field)) for field in info["fields"])
+    info["fields"] = tuple(_known(values.Field, pairs(field)) for field in info["fields"])
     info["periods"] = tuple(pairs(period) for period in info.get("periods") or ())
     info["shard"] = tuple(info["shard"]) if info.get("shard") else None
-    return values.BoardInfo(**info)
+    return _known(values.BoardInfo, info)
 
 
 def _verification(reply: Any) -> values.Verification:
     step = plain(pairs(reply))
-    return values.Verification(**{**step, "cursor": str(step["cursor"]), "examples": tuple(step["examples"])})
+    return _known(values.Verification, {**step, "cursor": str(step["cursor"]), "examples": tuple(step["examples"])})
 
 
 def _period(reply: Any) -> values.PeriodBoard:

@@ -103,7 +103,8 @@ class BoardInfo:
     keep: int | None
     update: str
     layout: str
-    bits: int | None
+    overflow: int  # members that do not fit their score
+    since: int | None  # Unix milliseconds that tie times are counted from
     data: str | None
     periods: tuple[dict[str, Any], ...]
     shard: tuple[int, int] | None
@@ -119,6 +120,7 @@ class Verification:
     undecodable: int
     missing: int
     orphaned: int
+    duplicated: int
     repaired: int
     examples: tuple[str, ...]
 
