@@ -42,7 +42,7 @@ pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::{client_data, parse_time, parse_update, Creation};
 pub use store::{Direction, Lowest, Only, Put, Spot, Store};
 pub use value::{Tuple, Value};
-pub use write::{check_unreserved, Change, Pair, Pairs, Plan, Scores, Standing, Wants, Write, Written};
+pub use write::{check_unreserved, Change, Pair, Pairs, Plan, Scores, Standing, Turn, Wants, Write, Written};
 
 use crate::error::{Damage, Error, Result, Shown};
 use code::TOP_OF_INDEX;

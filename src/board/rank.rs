@@ -238,43 +238,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// How many distinct values better than these are on the board, up to and with `until`. So several members, best
-    /// first, share one walk.
-    pub fn better_groups(&self, values: &[Value], until: Option<&Tuple>) -> Result<u64> {
-        let mut groups = 0;
-        let mut next = self.next_group(values, self.towards_best())?;
-        while let Some(values) = next {
-            self.hop()?;
-            groups += 1;
-            if until == Some(&values) {
-                break;
-            }
-            next = self.next_group(&values, self.towards_best())?;
-        }
-        Ok(groups)
-    }
-
-    /// The values of the group that is next to the one with these values; `None` if that was the last one.
-    fn next_group(&self, values: &[Value], direction: Direction) -> Result<Option<Tuple>> {
-        let edge = self.group_edge(values, direction == Direction::Up);
-        let next = if edge.bytes.is_empty() {
-            self.store.next(edge.score, direction)
-        } else {
-            let index = self.index_of(&edge, None)?;
-            let index = if direction == Direction::Up { Some(index) } else { index.checked_sub(1) };
-            index.map_or(Ok(None), |index| self.store.at(index))?
-        };
-        match next {
-            Some((element, score)) if self.is_member_score(score) => Ok(Some(self.decode(&element, score)?.values)),
-            _ => Ok(None),
-        }
-    }
-
-    /// Whether a score is not that of a marker or an index entry.
-    fn is_member_score(&self, score: f64) -> bool {
-        self.marker.is_none() || score > self.top_of_others()
-    }
-
     /// On a board with a schema, members have scores above this one.
     pub(super) fn top_of_others(&self) -> f64 {
         if self.schema.layout.is_coded() {
@@ -284,20 +247,76 @@ impl<S: Store> Board<S> {
         }
     }
 
+    /// How many distinct values better than these are on the board, up to and with `until`. So several members, best
+    /// first, share one walk.
+    pub fn better_groups(&self, values: &[Value], until: Option<&Tuple>) -> Result<u64> {
+        let mut groups = 0;
+        if let Some(nearest) = self.better(values, None)?.checked_sub(1) {
+            self.walk_groups(nearest, self.towards_best(), &mut |values, _| {
+                self.hop()?;
+                groups += 1;
+                Ok(until != Some(values))
+            })?;
+        }
+        Ok(groups)
+    }
+
     /// The position after this many groups, starting from the first position of a group.
     pub fn skip_groups(&self, from: u64, groups: u64) -> Result<u64> {
         let members = self.members()?;
         if groups >= members {
             return Ok(members);
         }
-        let Some(mut values) = (if groups > 0 { self.values_at(from)? } else { None }) else { return Ok(from) };
-        for _ in 1..groups {
-            match self.next_group(&values, self.direction())? {
-                Some(next) => values = next,
-                None => return Ok(members),
+        let (mut seen, mut end) = (0, members);
+        self.walk_groups(from, self.direction(), &mut |_, position| {
+            seen += 1;
+            if seen > groups {
+                end = position;
             }
+            Ok(seen <= groups)
+        })?;
+        Ok(end)
+    }
+
+    /// Visits the values of each group from a position on, and the position at which the walk meets it, until `visit` says
+    /// false. Steps through small groups, and jumps over the rest of a large one.
+    fn walk_groups(
+        &self,
+        from: u64,
+        direction: Direction,
+        visit: &mut dyn FnMut(&Tuple, u64) -> Result<bool>,
+    ) -> Result<()> {
+        let members = self.members()?;
+        let towards_worst = direction == self.direction();
+        let mut next = Some(from).filter(|from| *from < members);
+        let mut last: Option<(f64, Tuple)> = None;
+        while let Some(mut position) = next {
+            let (mut run, mut is_over) = (0, false);
+            self.store.walk(self.index_at(position)?.into(), direction, &mut |element, score| {
+                // Where scores hold all values, members with equal scores are not decoded.
+                let is_equal = matches!(&last, Some((own, _)) if *own == score && self.schema.layout.has_lone_scores());
+                let values = if is_equal { None } else { Some(self.decode(&element, score)?.values) };
+                if let Some(values) = values.filter(|values| last.as_ref().is_none_or(|(_, own)| own != values)) {
+                    if !visit(&values, position)? {
+                        is_over = true;
+                        return Ok(false);
+                    }
+                    (last, run) = (Some((score, values)), 0);
+                }
+                run += 1;
+                let step = if towards_worst { position.checked_add(1) } else { position.checked_sub(1) };
+                is_over = step.is_none_or(|step| step >= members);
+                position = step.unwrap_or(0);
+                Ok(!is_over && run < LONG_GROUP)
+            })?;
+            let (false, Some((_, values))) = (is_over, &last) else { return Ok(()) };
+            next = if towards_worst {
+                Some(members.saturating_sub(self.worse(values)?)).filter(|position| *position < members)
+            } else {
+                self.better(values, None)?.checked_sub(1)
+            };
         }
-        Ok(members.saturating_sub(self.worse(&values)?))
+        Ok(())
     }
 
     /// The positions of the members with these values: the first, and the one after the last.

@@ -44,6 +44,14 @@ pub enum Wants {
     Ranks,
 }
 
+/// When a board is committed, of all those that a command writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Its first pair needs no check in advance: if that fails, nothing has changed yet.
+    First,
+    Later,
+}
+
 /// A member and its scores.
 #[derive(Clone, Debug)]
 pub struct Pair<N> {
@@ -99,8 +107,6 @@ pub struct Written {
 pub struct MemberWrite<N> {
     before: Option<Found<N>>,
     rank_before: Option<u64>,
-    /// Where its first pair takes it, until that is written.
-    first: Option<Target>,
     outcome: Outcome<N>,
 }
 
@@ -148,13 +154,13 @@ pub enum Plan<N> {
 impl<S: Store> Board<S> {
     /// Plans and commits. If it fails, nothing has changed.
     pub fn write(&mut self, write: &Write, pairs: &[Pair<S::Name>]) -> Result<Written> {
-        let mut plan = self.plan(write, pairs)?;
+        let mut plan = self.plan(write, pairs, Turn::First)?;
         self.commit(write, pairs, &mut plan)
     }
 
     /// Looks up what a write needs, and finds everything that can be wrong with it.
     #[inline]
-    pub fn plan(&self, write: &Write, pairs: &[Pair<S::Name>]) -> Result<Plan<S::Name>> {
+    pub fn plan(&self, write: &Write, pairs: &[Pair<S::Name>], turn: Turn) -> Result<Plan<S::Name>> {
         self.check_names(pairs)?;
         let wants_little = write.wants == Wants::Nothing || write.wants == Wants::Scores && write.scores == Scores::Add;
         if let ([pair], None, true) = (pairs, write.keep, wants_little) {
@@ -162,7 +168,7 @@ impl<S: Store> Board<S> {
                 return Ok(plan);
             }
         }
-        self.plan_members(write, pairs)
+        self.plan_members(write, pairs, turn)
     }
 
     /// Where the score holds all values and nothing else matters, a single member is written without a look-up. On a coded
@@ -184,7 +190,7 @@ impl<S: Store> Board<S> {
     }
 
     /// Members are looked up once, before the first change, so no lookup can fail halfway.
-    fn plan_members(&self, write: &Write, pairs: &[Pair<S::Name>]) -> Result<Plan<S::Name>> {
+    fn plan_members(&self, write: &Write, pairs: &[Pair<S::Name>], turn: Turn) -> Result<Plan<S::Name>> {
         let mut members: SmallVec<[MemberWrite<S::Name>; 1]> = SmallVec::new();
         let mut indexes: SmallVec<[usize; 1]> = SmallVec::new();
         // With one pair there is nothing to compare.
@@ -199,14 +205,14 @@ impl<S: Store> Board<S> {
                     Some(found) if write.wants == Wants::Ranks => Some(self.rank(found, self.default_kind())?),
                     _ => None,
                 };
-                members.push(MemberWrite { before, rank_before, first: None, outcome: Outcome::Unchanged });
+                members.push(MemberWrite { before, rank_before, outcome: Outcome::Unchanged });
             }
         }
-        for (pair, index) in pairs.iter().zip(&indexes) {
-            let Some(member) = members.get_mut(*index) else { continue };
+        let unchecked = usize::from(turn == Turn::First);
+        for (pair, index) in pairs.iter().zip(&indexes).skip(unchecked) {
+            let Some(member) = members.get(*index) else { continue };
             let target = self.target(member.now(), pair, write)?;
             self.check_target(member, pair, &target)?;
-            member.first.get_or_insert(target);
         }
         if self.schema.layout.is_coded() {
             if let Some(keep) = write.keep.filter(|keep| self.members().is_ok_and(|n| n + pairs.len() as u64 > *keep)) {
@@ -252,10 +258,7 @@ impl<S: Store> Board<S> {
         for (pair, index) in pairs.iter().zip(indexes) {
             let Some(member) = members.get_mut(*index) else { continue };
             self.note_eviction(member, &written);
-            let target = match member.first.take() {
-                Some(target) if written.evicted == 0 => target,
-                _ => self.target(member.now(), pair, write)?,
-            };
+            let target = self.target(member.now(), pair, write)?;
             if self.is_wanted(member, &target.values, write) {
                 self.place(pair, member, target, write, &mut written)?;
             }

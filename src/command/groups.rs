@@ -6,7 +6,7 @@ use super::options::{ReadOptions, Takes, ROWS_COST};
 use super::rows::{json_integer, JsonList, Shown};
 use crate::board::{Group, Kind};
 use crate::command;
-use crate::config::check_rows;
+use crate::config::{check_rows, max_rows};
 use crate::docs::Doc;
 use crate::error::Result;
 use crate::server::{Arg, Call, Reply};
@@ -73,7 +73,8 @@ fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     }
     let first = board.skip_groups(0, options.limit.offset)?;
-    let end = board.skip_groups(first, options.limit.count)?;
+    // Each group has a row, so more groups than rows that are allowed need not be looked for.
+    let end = board.skip_groups(first, options.limit.count.min(max_rows().saturating_add(1)))?;
     check_rows(end.saturating_sub(first))?;
     let shown = options.shown(&board, hash.as_ref());
     let (skipped, kind) = (options.limit.offset, options.group_kind());

@@ -6,8 +6,8 @@ use super::rows::{json_integer, json_name, JsonList};
 use super::write::{count_written, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    parse_unit, Board, Only, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Update, Wants, Write,
-    Written,
+    parse_unit, Board, Only, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, Wants,
+    Write, Written,
 };
 use crate::calendar::Span;
 use crate::command;
@@ -133,7 +133,8 @@ pub fn plan_periods<'c>(
         let update = if write.scores == Scores::Add { Update::Set } else { options.update.unwrap_or(rules.update) };
         let wants = if wants_ranks { Wants::Ranks } else { Wants::Nothing };
         let write = Write { update, keep: rules.keep.or(options.keep), wants, ..*write };
-        let plan = board.plan(&write, pairs).map_err(|error| in_period(board.store.name().bytes(), error))?;
+        let plan =
+            board.plan(&write, pairs, Turn::Later).map_err(|error| in_period(board.store.name().bytes(), error))?;
         writes.push(PeriodWrite { unit: period.unit(), board, written: Written::default(), write, plan, made });
     }
     Ok(writes)

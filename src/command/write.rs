@@ -9,7 +9,7 @@ use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
     check_unreserved, parse_object, parse_unit, Board, Change, Marker, Only, Pair, PeriodUnit, Put, Schema, Scores,
-    Store, Update, Wants, Write, Written,
+    Store, Turn, Update, Wants, Write, Written,
 };
 use crate::config::check_rows;
 use crate::error::{Error, Result, Shown};
@@ -268,7 +268,7 @@ pub fn write<'c>(
         }
         _ => Vec::new(),
     };
-    let mut plan = board.plan(&write, pairs)?;
+    let mut plan = board.plan(&write, pairs, Turn::First)?;
     // Everything was checked, on every board.
     let written = board.commit(&write, pairs, &mut plan)?;
     count_written(&written);

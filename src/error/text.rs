@@ -182,7 +182,7 @@ impl fmt::Display for Error {
                 write!(f, "ERR the board has a different schema: {differences}: use RANK.ALTER to change it")
             }
             OtherSchema { differences, can_alter: false } => {
-                write!(f, "ERR the board has a different schema: {differences}: use another key, fields, ties and SHARD cannot change")
+                write!(f, "ERR the board has a different schema: {differences}: use another key, fields, ties, SHARD and SINCE cannot change")
             }
             OnlyPlain => f.write_str(
                 "ERR the sorted set already has members: use one FLOAT field with TIES SHARED, \
