@@ -105,7 +105,7 @@ fn resp_commands(bytes: &[u8]) -> Vec<Command> {
 /// A command as one would type it; a marker is `~` and its schema.
 fn line(command: &Command) -> String {
     let words: Vec<String> = command.iter().map(|word| word.escape_ascii().to_string()).collect();
-    words.join(" ").replace("\\x00rank 1 ", "~").replace("\\\"", "\"")
+    words.join(" ").replace("\\x00rank 2 ", "~").replace("\\\"", "\"")
 }
 
 /// The name of a command, its key, and the rest in any order: pairs for ZADD, single words for others.

@@ -31,7 +31,7 @@ pub fn stored(con: &mut Connection, key: &str) -> Vec<(Vec<u8>, f64)> {
 
 /// The element that holds a board's schema.
 pub fn marker(schema: &str) -> Vec<u8> {
-    [b"\0rank 1 ", schema.as_bytes()].concat()
+    [b"\0rank 2 ", schema.as_bytes()].concat()
 }
 
 /// The element of a member of a spilled board.
@@ -354,7 +354,7 @@ on_every_server! {
         expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
         expect(&mut con, "RANK.ADD k 1 2 3 x", "1");
         expect(&mut resp3, "RANK.INFO k", &format!(
-            r#"{{"members": 1, "fields": [{{"name": "a", "order": "ASC", "type": "INT"}}, {{"name": "b", "order": "DESC", "type": "RANGE -5 5"}}, {{"name": "c", "order": "DESC", "type": "FLOAT"}}], "ties": "LAST S", "keep": 7, "update": "BEST", "layout": "spilled", "bits": nil, "data": "players", "periods": [], "shard": nil, "schema": "1 {schema}"}}"#
+            r#"{{"members": 1, "fields": [{{"name": "a", "order": "ASC", "type": "INT"}}, {{"name": "b", "order": "DESC", "type": "RANGE -5 5"}}, {{"name": "c", "order": "DESC", "type": "FLOAT"}}], "ties": "LAST S", "keep": 7, "update": "BEST", "layout": "spilled", "bits": nil, "data": "players", "periods": [], "shard": nil, "schema": "2 {schema}"}}"#
         ));
         assert_eq!(stored(&mut con, "k")[0], (marker(schema), f64::NEG_INFINITY));
     }
@@ -375,12 +375,12 @@ on_every_server! {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("RANK.CREATE k {words}"), "+OK");
             assert_eq!(stored(&mut con, "k"), [(marker(text), f64::NEG_INFINITY)], "{words}");
-            assert_eq!(info(&mut con, "k", "schema"), format!("\"1 {text}\""), "{words}");
+            assert_eq!(info(&mut con, "k", "schema"), format!("\"2 {text}\""), "{words}");
         }
         expect(&mut con, r#"RANK.CREATE "a key\n%" DATA h OWNED"#, "+OK");
-        expect(&mut con, r#"ZRANGE "a key\n%" 0 0"#, r#"["\x00rank 1 FIELD score DESC FLOAT DATA h OWNED a%20key%0A%25"]"#);
+        expect(&mut con, r#"ZRANGE "a key\n%" 0 0"#, r#"["\x00rank 2 FIELD score DESC FLOAT DATA h OWNED a%20key%0A%25"]"#);
         expect(&mut con, r#"RANK.CREATE "" DATA h OWNED"#, "+OK");
-        expect(&mut con, r#"ZRANGE "" 0 0"#, r#"["\x00rank 1 FIELD score DESC FLOAT DATA h OWNED %"]"#);
+        expect(&mut con, r#"ZRANGE "" 0 0"#, r#"["\x00rank 2 FIELD score DESC FLOAT DATA h OWNED %"]"#);
     }
 
     fn scores_and_elements_are_as_documented(server: Server) {
@@ -415,7 +415,7 @@ on_every_server! {
         let mut con = server.connect();
         let long = vec![b'n'; 70_000];
         let names: &[&[u8]] = &[
-            b"", b"a", b"ab", b"\0", b"\0rank ", b"\0rank 1 FIELD a DESC INT", b"\x01", b"\x01\0\0\0\x01a", b"\x02",
+            b"", b"a", b"ab", b"\0", b"\0rank ", b"\0rank 2 FIELD a DESC INT", b"\x01", b"\x01\0\0\0\x01a", b"\x02",
             b"\x02\x80\0\0\0\0\0\0\x05a", b"\xff", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"%s\r\n", &long,
         ];
         for (encoding, entries, value) in [("listpack", 1000, 100_000), ("skiplist", 0, 64)] {
@@ -495,7 +495,7 @@ on_every_server! {
             }
             expect(&mut con, "RANK.ADD k 5 a", "1");
             let before = stored(&mut con, "k");
-            for name in [r#""\x00rank ""#, r#""\x00rank 1 FIELD a DESC INT""#] {
+            for name in [r#""\x00rank ""#, r#""\x00rank 2 FIELD a DESC INT""#] {
                 for write in ["ADD k 5", "ADD k 7 b 5", "ADD k NX 5", "ADD k XX 5", "ADD k KEEP 1 9", "INCR k 5", "MULTISET k 5"] {
                     expect(&mut con, &format!("RANK.{write} {name}"), refused);
                 }
@@ -511,8 +511,8 @@ on_every_server! {
         for schema in ["FIELD a INT", "FIELD a TIES FIRST"] {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
-            expect(&mut con, r#"RANK.ADD k 5 "\x00rank 1 FIELD a DESC INT""#, "1");
-            expect(&mut con, r#"RANK.REM k "\x00rank 1 FIELD a DESC INT""#, "1");
+            expect(&mut con, r#"RANK.ADD k 5 "\x00rank 2 FIELD a DESC INT""#, "1");
+            expect(&mut con, r#"RANK.REM k "\x00rank 2 FIELD a DESC INT""#, "1");
             expect(&mut con, "ZCARD k", "1");
         }
     }

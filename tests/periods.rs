@@ -76,7 +76,7 @@ on_every_server! {
             DBSIZE => 6
         "#, later = AT + 30 * DAY_MS));
         // The marker of a period is that of a board without periods.
-        expect(&mut con, "ZRANGE {g}:month:2023-11 0 0", r#"["\x00rank 1 FIELD score DESC FLOAT"]"#);
+        expect(&mut con, "ZRANGE {g}:month:2023-11 0 0", r#"["\x00rank 2 FIELD score DESC FLOAT"]"#);
         for (key, expires) in FED.iter().zip([month_ms(2057, 4), month_ms(2074, 1), 1_698_710_400_000 + 501 * 30 * DAY_MS]) {
             expect(&mut con, &format!("PEXPIRETIME {key}"), &expires.to_string());
         }
@@ -215,7 +215,7 @@ on_every_server! {
             RANK.SCORE {{g}} dan PERIOD month 2024-01 => "1"
             HEXISTS h dan => 0
             # Periods share a hash that the board owns.
-            ZRANGE {{g}}:month:2024-01 0 0 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 1 DATA h"]
+            ZRANGE {{g}}:month:2024-01 0 0 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 1 DATA h"]
             RANK.ADD {{g}} AT {january} 90 eve => 1
             HEXISTS h ann => 0
         "#, december = AT + 30 * DAY_MS, january = month_ms(2024, 1)));
@@ -447,24 +447,24 @@ on_every_server! {
         let mut con = server.connect();
         script(&mut con, r#"
             RANK.CREATE {g} UPDATE BEST period Week {g}:week: PERIOD DAY {g}:day: PAST 7 PERIOD EVERY 336h FROM 1767225600000 "{g}:s %:" OFFSET +09:00 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT UPDATE BEST PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: PERIOD EVERY 14d FROM 1767225600000 {g}:s%20%25: OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT UPDATE BEST PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: PERIOD EVERY 14d FROM 1767225600000 {g}:s%20%25: OFFSET +09:00"]
             # The same in another order is the same.
             RANK.CREATE {g} OFFSET +09:00 UPDATE BEST PERIOD EVERY 14d FROM 1767225600000 "{g}:s %:" PAST 1 PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: => +OK
             RANK.CREATE copy LIKE {g} => +OK
-            ZRANGE copy 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT UPDATE BEST"]
+            ZRANGE copy 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT UPDATE BEST"]
             RANK.ROTATE {g} {g}:old => ERR a board with periods cannot be rotated
             RANK.ALTER {g} OFFSET +01:00 => ERR OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
             RANK.ALTER {g} PERIOD MONTH {g}:month: OFFSET +01:00 => ERR OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
             RANK.ALTER {g} NOPERIOD day NOPERIOD every PERIOD MONTH {g}:month: PAST 3 KEEP 9 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:week: PERIOD MONTH {g}:month: PAST 3 OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:week: PERIOD MONTH {g}:month: PAST 3 OFFSET +09:00"]
             # Another prefix, another number.
             RANK.ALTER {g} PERIOD WEEK {g}:w: PAST 0 => +OK
             RANK.ALTER {g} NOPERIOD month NOPERIOD year => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:w: PAST 0 OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:w: PAST 0 OFFSET +09:00"]
             RANK.ALTER {g} NOPERIOD WEEK => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 9 UPDATE BEST"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST"]
             RANK.ALTER {g} PERIOD HOUR {g}:h: OFFSET -02:30 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD HOUR {g}:h: OFFSET -02:30"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD HOUR {g}:h: OFFSET -02:30"]
             RANK.ALTER {g} PERIOD HOUR a: PERIOD HOUR b: => ERR the hour period is given twice
             RANK.ALTER {g} PERIOD HOUR a: NOPERIOD HOUR => ERR the hour period is given twice
             RANK.ALTER {g} NOPERIOD => ERR NOPERIOD needs a value

@@ -43,7 +43,7 @@ on_every_server! {
                         expect(&mut con, "EXISTS b", if *schema == BARE && n == members { "0" } else { "1" });
                         if *schema != BARE || n < members {
                             let report = reply(&mut con, "RANK.VERIFY b COUNT 100000");
-                            assert!(report.ends_with(r#""undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]"#), "{report}");
+                            assert!(report.ends_with(r#""undecodable", 0, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", []]"#), "{report}");
                         }
                     }
                 }

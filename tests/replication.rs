@@ -295,7 +295,7 @@ on_every_server! {
         replica.wait_for_sync(&primary);
         // A damaged board, and keys that look as if they were somebody's.
         let entry = index_entry(&[5 | 1 << 63], b"x");
-        for (score, element) in [("-inf", b"\0rank 1 FIELD a DESC INT".to_vec()), ("-inf", entry)] {
+        for (score, element) in [("-inf", b"\0rank 2 FIELD a DESC INT".to_vec()), ("-inf", entry)] {
             cmdv(&mut con, &[b"ZADD".as_slice(), b"b", score.as_bytes(), &element]).expect("ZADD");
         }
         script(&mut con, "HSET rank:data:{b} :x {} => 1\n HSET h x {} => 1");

@@ -135,7 +135,7 @@ on_every_server! {
                 assert_eq!(load(&mut con, "c", &scanned), "0");
                 expect(&mut con, "DEBUG DIGEST", &digest);
                 let report = reply(&mut con, "RANK.VERIFY c COUNT 100000");
-                assert!(report.ends_with(r#""undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]"#), "{report}");
+                assert!(report.ends_with(r#""undecodable", 0, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", []]"#), "{report}");
             }
         }
     }
