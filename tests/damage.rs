@@ -728,8 +728,7 @@ fn damages(all: &[Element]) -> Vec<Damage> {
 
 /// What can be done to an index.
 fn index_damages(shape: &Shape, all: &[Element]) -> Vec<Damage> {
-    let members: Vec<(&Element, Member)> =
-        all.iter().filter_map(|it| Some((it, shape.decode(&it.0, it.1)?))).collect();
+    let members: Vec<(&Element, Member)> = all.iter().filter_map(|it| Some((it, shape.decode(&it.0, it.1)?))).collect();
     let mut damages: Vec<Damage> = Vec::new();
     let mut add = |what: &str, commands: Vec<Vec<Vec<u8>>>| damages.push((what.into(), commands));
     let text = |score: f64| score.to_string().into_bytes();
@@ -745,8 +744,11 @@ fn index_damages(shape: &Shape, all: &[Element]) -> Vec<Damage> {
             continue;
         }
         let second = put(end.1, &element);
-        let entries: Vec<_> =
-            tail.iter().flat_map(|tail| codes::entries_of(tail, name)).map(|(entry, score)| put(score, &entry)).collect();
+        let entries: Vec<_> = tail
+            .iter()
+            .flat_map(|tail| codes::entries_of(tail, name))
+            .map(|(entry, score)| put(score, &entry))
+            .collect();
         add(&format!("a second element, {kind}"), vec![second.clone()]);
         add(&format!("the entries of a second element, {kind}"), entries.clone());
         add(&format!("a second element and its entries, {kind}"), [vec![second], entries].concat());

@@ -153,7 +153,11 @@ impl Filled {
         let count = self.names.len().to_string();
         assert_eq!(replyv(con, &[b"RANK.COUNT", key]), count, "{}, after {after}", self.schema);
         let report = replyv(con, &[b"RANK.VERIFY".as_slice(), key, b"COUNT", b"100000"]);
-        assert!(report.contains(r#""missing", 0, "orphaned", 0, "duplicated", 0"#), "{}, after {after}: {report}", self.schema);
+        assert!(
+            report.contains(r#""missing", 0, "orphaned", 0, "duplicated", 0"#),
+            "{}, after {after}: {report}",
+            self.schema
+        );
     }
 }
 

@@ -388,7 +388,9 @@ fn the_plain_reading_gives_what_the_documents_give() {
     assert_eq!(score_of((1 << 62) - 1), TOP_OF_INDEX);
     let coder = Coder::new("FIELD a INT FIELD b ASC FLOAT TIES FIRST S SINCE 1700000000000", 0);
     for scores in [["5", "0.1"], ["-9223372036854775808", "1e300"], ["9223372036854775807", "-0.3000000000000001"]] {
-        for (at, name) in [(1_700_000_000_000, &b"a"[..]), (0, b"\x01a"), (LATEST / 1000 * 1000, b""), (1_800_000_000_000, b"\x02")] {
+        for (at, name) in
+            [(1_700_000_000_000, &b"a"[..]), (0, b"\x01a"), (LATEST / 1000 * 1000, b""), (1_800_000_000_000, b"\x02")]
+        {
             let ((element, score), _) = coder.stored(&scores, at, name);
             let member = coder.decode(&element, score).expect("it decodes");
             assert_eq!((member.time, member.name.as_slice()), (Some(at), name));
