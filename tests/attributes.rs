@@ -547,7 +547,7 @@ on_every_server! {
             board(&mut con, &format!("DATA h{owned}"));
             script(&mut con, "RANK.CREATE c LIKE b => +OK");
             assert_eq!(info(&mut con, "c", "data"), "\"h\"");
-            assert_eq!(info(&mut con, "c", "schema"), "\"1 FIELD score DESC FLOAT DATA h\"");
+            assert_eq!(info(&mut con, "c", "schema"), "\"2 FIELD score DESC FLOAT DATA h\"");
             script(&mut con, "RANK.ADD c 1 ann => 1\n RANK.GET c ann WITHDATA => [1, \"ann\", \"1\", [\"n\", \"1\"]]\n RANK.CLEAR c => 1\n HLEN h => 2");
             script(&mut con, "RANK.CREATE c LIKE b => +OK\n RANK.CREATE c DATA h => +OK");
         }
@@ -581,7 +581,7 @@ on_every_server! {
             "#);
             for (key, data) in [("b", "\"h\""), ("old", "\"old.h\"")] {
                 assert_eq!(info(&mut con, key, "data"), data);
-                assert!(info(&mut con, key, "schema").ends_with(&format!(" OWNED {key}\"")), "{key}");
+                assert!(info(&mut con, key, "schema").replace('"', " ").contains(&format!(" OWNED {key} ")), "{key}");
             }
             // A hash that is there already is nobody's to overwrite.
             script(&mut con, "RANK.ADD b DATA {\"n\":4} 5 ann => 1\n HSET taken x y => 1");

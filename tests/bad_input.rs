@@ -96,10 +96,18 @@ on_every_server! {
             RANK.ADD s KEEP 3 1 a => ERR the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
 
             # Times.
-            RANK.ADD t AT 1577836799999 1 a => ERR AT takes 1577836800000 to 3776860055551 on this board (Unix time in ms), got 1577836799999
-            RANK.INCR t AT 3776860055552 1 a => ERR AT takes 1577836800000 to 3776860055551 on this board (Unix time in ms), got 3776860055552
-            RANK.ADD ts AT 5872804096000 1 a => ERR AT takes 1577836800000 to 5872804095999 on this board (Unix time in ms), got 5872804096000
-            RANK.ADD sp AT 9007199254740992 1 a => ERR AT takes 0 to 9007199254740991 on this board (Unix time in ms), got 9007199254740992
+            RANK.ADD t AT -1 1 a => ERR AT takes 0 to 9007199254740991, got -1
+            RANK.INCR t AT 9007199254740992 1 a => ERR AT takes 0 to 9007199254740991, got 9007199254740992
+            RANK.ADD ts AT x 1 a => ERR AT takes 0 to 9007199254740991, got x
+            RANK.ADD sp AT 9007199254740992 1 a => ERR AT takes 0 to 9007199254740991, got 9007199254740992
+            RANK.CREATE new SINCE 0 => ERR SINCE is only valid with TIES FIRST, LAST or JOINED
+            RANK.CREATE new FIELD a INT TIES SHARED SINCE 0 => ERR SINCE is only valid with TIES FIRST, LAST or JOINED
+            RANK.CREATE new TIES FIRST SINCE => ERR SINCE needs a value
+            RANK.CREATE new TIES FIRST SINCE -1 => ERR SINCE takes 0 to 9007199254740991, got -1
+            RANK.CREATE new TIES FIRST SINCE 9007199254740992 => ERR SINCE takes 0 to 9007199254740991, got 9007199254740992
+            RANK.CREATE new TIES FIRST SINCE now => ERR SINCE takes 0 to 9007199254740991, got now
+            RANK.CREATE new TIES FIRST SINCE 1 SINCE 1 => ERR SINCE is given twice
+            RANK.ALTER t SINCE 5 => ERR unknown option 'SINCE'
 
             # Attributes.
             RANK.SETDATA d a odd => ERR wrong number of arguments for 'rank.setdata' command

@@ -14,7 +14,7 @@ const FUNCTIONS: &str = "#!lua name=l
 #[track_caller]
 fn marker(con: &mut Connection, key: &str) -> String {
     let shown = reply(con, &format!("ZRANGE {key} 0 0 WITHSCORES"));
-    let text = shown.strip_prefix(r#"["\x00rank 1 "#).and_then(|rest| rest.strip_suffix(r#"", "-inf"]"#));
+    let text = shown.strip_prefix(r#"["\x00rank 2 "#).and_then(|rest| rest.strip_suffix(r#"", "-inf"]"#));
     text.unwrap_or_else(|| panic!("no marker: {shown}")).into()
 }
 
@@ -22,7 +22,8 @@ fn marker(con: &mut Connection, key: &str) -> String {
 fn info(members: u64, order: &str, keep: &str, update: &str, schema: &str) -> String {
     format!(
         "[\"members\", {members}, \"fields\", [[\"name\", \"score\", \"order\", \"{order}\", \"type\", \"FLOAT\"]], \
-         \"ties\", \"SHARED\", \"keep\", {keep}, \"update\", \"{update}\", \"layout\", \"plain\", \"bits\", nil, \
+         \"ties\", \"SHARED\", \"keep\", {keep}, \"update\", \"{update}\", \"layout\", \"plain\", \"overflow\", 0, \
+         \"since\", nil, \
          \"data\", nil, \"periods\", [], \"shard\", nil, \"schema\", {schema}]"
     )
 }
@@ -69,15 +70,16 @@ on_every_server! {
         "#);
         let schema = marker(&mut con, "b");
         assert_eq!(schema, "FIELD score ASC FLOAT KEEP 3 UPDATE BEST");
-        expect(&mut con, "RANK.INFO b", &info(2, "ASC", "3", "BEST", &format!("\"1 {schema}\"")));
+        expect(&mut con, "RANK.INFO b", &info(2, "ASC", "3", "BEST", &format!("\"2 {schema}\"")));
         let resp3_info = format!(
             "{{\"members\": 2, \"fields\": [{{\"name\": \"score\", \"order\": \"ASC\", \"type\": \"FLOAT\"}}], \
-             \"ties\": \"SHARED\", \"keep\": 3, \"update\": \"BEST\", \"layout\": \"plain\", \"bits\": nil, \
-             \"data\": nil, \"periods\": [], \"shard\": nil, \"schema\": \"1 {schema}\"}}"
+             \"ties\": \"SHARED\", \"keep\": 3, \"update\": \"BEST\", \"layout\": \"plain\", \"overflow\": 0, \
+             \"since\": nil, \
+             \"data\": nil, \"periods\": [], \"shard\": nil, \"schema\": \"2 {schema}\"}}"
         );
         expect(&mut resp3, "RANK.INFO b", &resp3_info);
         expect(&mut resp3, "RANK.INFO none", "nil");
-        expect(&mut con, "RANK.INFO plain", &info(0, "DESC", "nil", "SET", "\"1 FIELD score DESC FLOAT\""));
+        expect(&mut con, "RANK.INFO plain", &info(0, "DESC", "nil", "SET", "\"2 FIELD score DESC FLOAT\""));
     }
 
     fn the_same_schema_again_changes_nothing(server: Server) {
@@ -278,7 +280,7 @@ on_every_server! {
                 RANK.TRIM {order} 2 RETURN => ["c"]
                 RANK.CLEAR {order} => 2
             "#));
-            let name = format!(r#""\x00rank 1 {}""#, marker(&mut con, order));
+            let name = format!(r#""\x00rank 2 {}""#, marker(&mut con, order));
             script(&mut con, &format!(r#"
                 RANK.GET {order} {name} => nil
                 RANK.SCORE {order} {name} => nil
@@ -297,7 +299,7 @@ on_every_server! {
         script(&mut con, "RANK.CREATE b KEEP 3 => +OK\n RANK.ADD b 1 a => 1");
         let schema = marker(&mut con, "b");
         for write in ["ADD b 5", "ADD b NX 5", "INCR b 5", "MULTISET b 5"] {
-            let got = reply(&mut con, &format!(r#"RANK.{write} "\x00rank 1 {schema}""#));
+            let got = reply(&mut con, &format!(r#"RANK.{write} "\x00rank 2 {schema}""#));
             assert!(got.starts_with("ERR a member name cannot start with"), "{write} replied {got}");
             assert_eq!(marker(&mut con, "b"), schema, "{write} replied {got}");
         }
@@ -344,12 +346,18 @@ on_every_server! {
 
     fn an_unknown_format_is_an_error_and_no_plain_board(server: Server) {
         let mut con = server.connect();
-        let unknown = "ERR the board has format version 2, this module reads version 1: upgrade redis-rank";
-        expect(&mut con, r#"ZADD b -inf "\x00rank 2 NEW" 5 a"#, "2");
-        for command in ["TOPN b 1", "ADD b 6 b", "INFO b", "COUNT b", "CREATE b", "CLEAR b", "REM b a", "GET b a"] {
-            expect(&mut con, &format!("RANK.{command}"), unknown);
+        let unknown = "ERR the board has format version 3, this module reads version 2: upgrade redis-rank";
+        // The format before stores other scores: reading it as this one would give wrong answers.
+        let old = "ERR the board has format version 1, this module reads version 2: \
+                   export it with RANK.SCAN of the older module, and load it into a new board";
+        for (version, error) in [("3", unknown), ("1", old)] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            expect(&mut con, &format!(r#"ZADD b -inf "\x00rank {version} FIELD a DESC INT" 5 a"#), "2");
+            for command in ["TOPN b 1", "ADD b 6 b", "INFO b", "COUNT b", "CREATE b", "CLEAR b", "REM b a", "GET b a", "VERIFY b REPAIR"] {
+                expect(&mut con, &format!("RANK.{command}"), error);
+            }
+            expect(&mut con, "ZCARD b", "2");
         }
-        expect(&mut con, "ZCARD b", "2");
     }
 
     fn the_data_outlive_the_module(server: Server) {

@@ -209,8 +209,8 @@ fn forge(client: &mut Client, board: &str) {
     let schema = "FIELD a DESC INT FIELD b DESC INT";
     assert_eq!(client.line(&format!("RANK.CREATE {board} {schema}")), "+OK");
     assert_eq!(client.line(&format!("RANK.ADD {board} 5 5 m")), "1");
-    assert_eq!(client.send(&["ZREM", board, &format!("\0rank 1 {schema}")]), "1");
-    assert_eq!(client.send(&["ZADD", board, "-inf", &format!("\0rank 1 {schema} DATA elsewhere OWNED s")]), "1");
+    assert_eq!(client.send(&["ZREM", board, &format!("\0rank 2 {schema}")]), "1");
+    assert_eq!(client.send(&["ZADD", board, "-inf", &format!("\0rank 2 {schema} DATA elsewhere OWNED s")]), "1");
 }
 
 /// What needs the hash, on the board `s` that owns it.

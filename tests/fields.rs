@@ -250,7 +250,7 @@ on_every_server! {
         let mut con = server.connect();
         expect(&mut con, "RANK.MULTISET k 1 -2 9223372036854775807 x", "1");
         let text = info(&mut con, "k", "schema");
-        assert_eq!(text, "\"1 FIELD s1 DESC INT FIELD s2 DESC INT FIELD s3 DESC INT\"");
+        assert_eq!(text, "\"2 FIELD s1 DESC INT FIELD s2 DESC INT FIELD s3 DESC INT\"");
         expect(&mut con, "RANK.MULTISET k CH 1 -1 0 x 1 -1 5 y", "2");
         expect(&mut con, "RANK.TOPN k 9", r#"[[1, "y", 1, -1, 5], [2, "x", 1, -1, 0]]"#);
         expect(&mut con, "RANK.MULTISET w WITHRANK 3 4 x", r#"[[1, nil, "x", 3, 4]]"#);

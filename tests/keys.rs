@@ -79,7 +79,7 @@ fn has_attributes(con: &mut Connection, key: &str) {
         RANK.GET {key} ann WITHDATA => [2, "ann", 1, 2, ["name", "Ann"]]
         RANK.TOPN {key} 9 WITHDATA => [[1, "bob", 3, 4, ["name", "Bob"]], [2, "ann", 1, 2, ["name", "Ann"]]]
         RANK.GETDATA {key} bob name => ["Bob"]
-        RANK.VERIFY {key} => ["cursor", 0, "checked", 2, "undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]
+        RANK.VERIFY {key} => ["cursor", 0, "checked", 2, "undecodable", 0, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", []]
     "#
         ),
     );
@@ -306,7 +306,7 @@ on_every_server! {
                 RANK.COUNT b => 1
                 RANK.ADD b 5 5 bob => 1
                 RANK.TOPN b 9 => [[1, "bob", 5, 5], [2, "ann", 4, 4]]
-                RANK.VERIFY b => ["cursor", 0, "checked", 2, "undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]
+                RANK.VERIFY b => ["cursor", 0, "checked", 2, "undecodable", 0, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", []]
                 KEYS rank:* => []
             "#);
         }
@@ -399,7 +399,7 @@ on_every_server! {
                 let rows: Vec<String> = (0..MEMBERS).rev().map(row).collect();
                 expect(&mut con, &format!("RANK.TOPN b{board} 100"), &format!("[{}]", rows.join(", ")));
                 expect(&mut con, &format!("RANK.VERIFY b{board}"), &format!(
-                    r#"["cursor", 0, "checked", {MEMBERS}, "undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]"#
+                    r#"["cursor", 0, "checked", {MEMBERS}, "undecodable", 0, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", []]"#
                 ));
             }
             assert!((1..BOARDS).contains(&survivors), "{policy}: {survivors} of {BOARDS} survived");
@@ -477,7 +477,7 @@ on_every_server! {
             "#));
             has_attributes(&mut con, "b");
             let Ok(Value::Array(popped)) = cmd(&mut con, "ZPOPMIN b") else { panic!("no marker") };
-            assert!(bytes(&popped[0]).starts_with(b"\0rank 1 "), "{schema}: {}", show(&popped[0]));
+            assert!(bytes(&popped[0]).starts_with(b"\0rank 2 "), "{schema}: {}", show(&popped[0]));
             // Many rounds of the server's own work come and go.
             let cycles = |server: &Server| server.info("uptime_in_seconds").parse::<u64>().expect("seconds");
             let start = cycles(&server);
@@ -550,7 +550,7 @@ on_every_server! {
         script(&mut con, r#"
             RANK.ADD b DATA {"name":"Eve"} 5 6 eve => 1
             RANK.TRIM b 2 => 1
-            RANK.VERIFY b REPAIR => ["cursor", 0, "checked", 2, "undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]
+            RANK.VERIFY b REPAIR => ["cursor", 0, "checked", 2, "undecodable", 0, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", []]
             RANK.CLEAR like => 0
             KEYS rank:* => []
         "#);

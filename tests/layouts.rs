@@ -1,11 +1,12 @@
-//! The four layouts: which schema gets which, which bytes exactly lie in the sorted set, and that no read can tell them
+//! The three layouts: which schema gets which, which bytes exactly lie in the sorted set, and that no read can tell them
 //! apart.
 
 use redis::{Connection, Value};
 
+use crate::support::codes::Coder;
 use crate::support::*;
 
-/// 2020-01-01T00:00:00Z, from which boards count their times.
+/// 2020-01-01T00:00:00Z.
 pub const EPOCH_MS: i64 = 1_577_836_800_000;
 
 /// One field of `RANK.INFO`, rendered.
@@ -31,20 +32,7 @@ pub fn stored(con: &mut Connection, key: &str) -> Vec<(Vec<u8>, f64)> {
 
 /// The element that holds a board's schema.
 pub fn marker(schema: &str) -> Vec<u8> {
-    [b"\0rank 1 ", schema.as_bytes()].concat()
-}
-
-/// The element of a member of a spilled board.
-pub fn member_element(spilled: &[u64], name: &[u8]) -> Vec<u8> {
-    let bytes: Vec<u8> = spilled.iter().flat_map(|slot| slot.to_be_bytes()).collect();
-    [b"\x02", bytes.as_slice(), name].concat()
-}
-
-/// The element by which a spilled board finds a member by its name.
-pub fn index_entry(spilled: &[u64], name: &[u8]) -> Vec<u8> {
-    let bytes: Vec<u8> = spilled.iter().flat_map(|slot| slot.to_be_bytes()).collect();
-    let length = u32::try_from(name.len()).expect("a length").to_be_bytes();
-    [b"\x01", length.as_slice(), name, &bytes].concat()
+    [b"\0rank 2 ", schema.as_bytes()].concat()
 }
 
 /// Everything that a board holds, in the sorted set's own order: by score, then by bytes.
@@ -53,43 +41,37 @@ pub fn in_order(mut elements: Vec<(Vec<u8>, f64)>) -> Vec<(Vec<u8>, f64)> {
     elements
 }
 
-/// Schemas on both sides of every limit, with their layout and bits.
-const CHOICES: &[(&str, &str, &str)] = &[
-    ("DESC", "plain", "nil"),
-    ("ASC KEEP 5 UPDATE BEST", "plain", "nil"),
-    ("FIELD a", "plain", "nil"),
-    ("FIELD a ASC FLOAT TIES SHARED", "plain", "nil"),
-    ("FIELD a FLOAT TIES FIRST", "spilled", "nil"),
-    ("FIELD a FLOAT FIELD b FLOAT", "spilled", "nil"),
-    ("FIELD a INT", "spilled", "nil"),
-    ("FIELD a DIGITS 3 FIELD b FLOAT", "spilled", "nil"),
-    ("FIELD a DIGITS 3 FIELD b INT", "spilled", "nil"),
-    ("FIELD a BITS 1", "packed", "1"),
-    ("FIELD a BITS 53", "packed", "53"),
-    ("FIELD a BITS 54", "packed63", "54"),
-    ("FIELD a BITS 62", "packed63", "62"),
-    ("FIELD a BITS 40 FIELD b BITS 22", "packed63", "62"),
-    ("FIELD a BITS 40 FIELD b BITS 23", "spilled", "nil"),
-    ("FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3", "packed", "30"),
-    ("FIELD a DIGITS 15", "packed", "50"),
-    ("FIELD a DIGITS 16", "packed63", "54"),
-    ("FIELD a DIGITS 9 FIELD b DIGITS 9", "packed63", "60"),
-    ("FIELD a DIGITS 9 FIELD b DIGITS 10", "spilled", "nil"),
-    ("FIELD a RANGE -5 5", "packed", "4"),
-    ("FIELD a RANGE 7 8", "packed", "1"),
-    ("FIELD a RANGE -9007199254740992 -9007199254740991", "packed", "1"),
-    ("FIELD a RANGE 9007199254740993 9007199254740996", "packed63", "2"),
-    ("FIELD a RANGE -9007199254740994 -9007199254740993", "packed63", "1"),
-    ("FIELD a RANGE 0 9214364837600034815", "packed63", "63"),
-    ("FIELD a RANGE 0 9214364837600034816", "spilled", "nil"),
-    ("FIELD a RANGE -9223372036854775808 9223372036854775807", "spilled", "nil"),
-    ("FIELD a BITS 12 TIES FIRST", "packed", "53"),
-    ("FIELD a BITS 13 TIES LAST MS", "packed63", "54"),
-    ("FIELD a BITS 21 TIES JOINED", "packed63", "62"),
-    ("FIELD a BITS 22 TIES FIRST", "spilled", "nil"),
-    ("FIELD a BITS 21 TIES LAST S", "packed", "53"),
-    ("FIELD a BITS 30 TIES JOINED S", "packed63", "62"),
-    ("FIELD a BITS 31 TIES FIRST S", "spilled", "nil"),
+/// Schemas on both sides of every limit, with their layout.
+const CHOICES: &[(&str, &str)] = &[
+    ("DESC", "plain"),
+    ("ASC KEEP 5 UPDATE BEST", "plain"),
+    ("FIELD a", "plain"),
+    ("FIELD a ASC FLOAT TIES SHARED", "plain"),
+    ("FIELD a FLOAT TIES FIRST", "coded"),
+    ("FIELD a FLOAT FIELD b FLOAT", "coded"),
+    ("FIELD a INT", "coded"),
+    ("FIELD a DIGITS 3 FIELD b FLOAT", "coded"),
+    ("FIELD a DIGITS 3 FIELD b INT", "coded"),
+    ("FIELD a BITS 1", "packed"),
+    ("FIELD a BITS 53", "packed"),
+    ("FIELD a BITS 54", "coded"),
+    ("FIELD a BITS 40 FIELD b BITS 13", "packed"),
+    ("FIELD a BITS 40 FIELD b BITS 14", "coded"),
+    ("FIELD a BITS 40 FIELD b BITS 23", "coded"),
+    ("FIELD a DIGITS 3 FIELD b DIGITS 3 FIELD c DIGITS 3", "packed"),
+    ("FIELD a DIGITS 15", "packed"),
+    ("FIELD a DIGITS 16", "coded"),
+    ("FIELD a DIGITS 9 FIELD b DIGITS 6", "packed"),
+    ("FIELD a DIGITS 9 FIELD b DIGITS 9", "coded"),
+    ("FIELD a RANGE -5 5", "packed"),
+    ("FIELD a RANGE 7 8", "packed"),
+    ("FIELD a RANGE -9007199254740992 -9007199254740991", "packed"),
+    ("FIELD a RANGE 9007199254740991 9007199254740992", "packed"),
+    ("FIELD a RANGE 9007199254740993 9007199254740996", "coded"),
+    ("FIELD a RANGE -9007199254740994 -9007199254740993", "coded"),
+    ("FIELD a RANGE -9223372036854775808 9223372036854775807", "coded"),
+    ("FIELD a BITS 1 TIES FIRST", "coded"),
+    ("FIELD a DIGITS 3 TIES LAST S", "coded"),
 ];
 
 /// Schema, scores, the stored score.
@@ -114,59 +96,45 @@ const PACKED: &[(&str, &str, f64)] = &[
     ("FIELD y RANGE -20 -10 FIELD d RANGE 100 102 FIELD z RANGE -1 1", "-12 101 1", -103.0),
 ];
 
-/// Schema, scores, the bits of the stored score above 2^52.
-const PACKED63: &[(&str, &str, u64)] = &[
-    ("FIELD a BITS 40 FIELD b BITS 20", "0 0", 0),
-    ("FIELD a BITS 40 FIELD b BITS 20", "1 2", 0x10_0002),
-    ("FIELD a BITS 40 FIELD b BITS 20", "1099511627775 1048575", (1 << 60) - 1),
-    ("FIELD a BITS 40 FIELD b ASC BITS 20", "1 0", 0x1F_FFFF),
-    ("FIELD a ASC BITS 40 FIELD b ASC BITS 20", "1 0", 0x10_0000),
-    ("FIELD a ASC BITS 40 FIELD b BITS 20", "1 0", 0x1F_FFFF),
-    ("FIELD a DIGITS 9 FIELD b DIGITS 9", "123456789 987654321", 123_456_789_987_654_321),
-    ("FIELD a RANGE -4611686018427387904 0", "-4611686018427387904", 0),
-    ("FIELD a RANGE -4611686018427387904 0", "-1", 0x3FFF_FFFF_FFFF_FFFF),
-    ("FIELD a RANGE 0 9214364837600034815", "9214364837600034815", 0x7FDF_FFFF_FFFF_FFFF),
-    ("FIELD a BITS 50 FIELD b RANGE -500 499", "3 -1", 3_499),
+/// Schemas of `coded` boards, and scores of members; with times after SINCE, before it and long after it.
+const CODED: &[(&str, &[&str])] = &[
+    ("FIELD a INT", &["0", "-1", "5", "127", "128", "4321", "-9223372036854775808", "9223372036854775807"]),
+    ("FIELD a ASC INT", &["0", "5", "9007199254740993", "-9007199254740993"]),
+    ("FIELD a INT FIELD b INT FIELD c INT", &["0 0 0", "99999 99999 99999", "1 -2 3", "9000000000000000000 1 1"]),
+    ("FIELD a INT FIELD b ASC INT", &["1 -2", "9999999 9999999", "-1 9223372036854775807", "5 4300000000"]),
+    (
+        "FIELD a FIELD b",
+        &["0.5 0.5", "-1.5 -0.5", "-0 -0", "0.1 1e300", "5e-324 -1.7976931348623157e308", "7 0.30000000000000004"],
+    ),
+    ("FIELD a ASC FIELD b", &["12.345 2.5", "4328719488 4328719487.5", "-12.345 1e-3"]),
+    ("FIELD a FIELD b BITS 3", &["2.5 7", "-2.5 0"]),
+    ("FIELD a BITS 40 FIELD b BITS 20", &["0 0", "1 2", "1099511627775 1048575"]),
+    ("FIELD a ASC BITS 40 FIELD b BITS 40 FIELD c ASC BITS 3", &["0 0 7", "1099511627775 1 0"]),
+    ("FIELD a DIGITS 9 FIELD b DIGITS 9", &["123456789 987654321"]),
+    ("FIELD a RANGE -4611686018427387904 0", &["-4611686018427387904", "-1", "0"]),
+    (
+        "FIELD a RANGE -9223372036854775808 9223372036854775806 FIELD b BITS 1",
+        &["-9223372036854775808 1", "9223372036854775806 0"],
+    ),
+    ("FIELD a INT TIES FIRST SINCE 1700000000000", &["0", "1000000", "-1", "4400000000"]),
+    ("FIELD a ASC FLOAT TIES LAST SINCE 1700000000000", &["0.001", "999.999", "0.1234567"]),
+    ("FIELD a BITS 22 TIES JOINED S SINCE 1700000000000", &["0", "4194303"]),
 ];
 
-/// Schema, scores, the stored score, the bytes in front of the member.
-const SPILLED: &[(&str, &str, f64, &[u64])] = &[
-    // A first INT: the nearest double in the score, all of it in front of the member.
-    ("FIELD a INT", "5", 5.0, &[0x8000_0000_0000_0005]),
-    ("FIELD a ASC INT", "5", 5.0, &[0x8000_0000_0000_0005]),
-    ("FIELD a INT", "-1", -1.0, &[0x7FFF_FFFF_FFFF_FFFF]),
-    ("FIELD a INT", "9007199254740993", 9007199254740992.0, &[0x8020_0000_0000_0001]),
-    ("FIELD a INT", "9223372036854775807", 9223372036854775808.0, &[u64::MAX]),
-    ("FIELD a INT", "-9223372036854775808", -9223372036854775808.0, &[0]),
-    ("FIELD a INT FIELD b INT", "1 -2", 1.0, &[0x8000_0000_0000_0001, 0x7FFF_FFFF_FFFF_FFFE]),
-    ("FIELD a INT FIELD b ASC INT", "1 -2", 1.0, &[0x8000_0000_0000_0001, 0x8000_0000_0000_0001]),
-    ("FIELD a ASC INT FIELD b INT", "1 -2", 1.0, &[0x8000_0000_0000_0001, 0x8000_0000_0000_0001]),
-    // A first FLOAT is exact in the score.
-    ("FIELD a FIELD b", "0.5 0.5", 0.5, &[0xBFE0_0000_0000_0000]),
-    ("FIELD a FIELD b", "-1.5 -0.5", -1.5, &[0x401F_FFFF_FFFF_FFFF]),
-    ("FIELD a FIELD b ASC", "0.5 0.5", 0.5, &[0x401F_FFFF_FFFF_FFFF]),
-    ("FIELD a ASC FIELD b ASC", "0.5 0.5", 0.5, &[0xBFE0_0000_0000_0000]),
-    ("FIELD a FIELD b", "-0 -0", 0.0, &[0x8000_0000_0000_0000]),
-    ("FIELD a FIELD b BITS 3", "2.5 7", 2.5, &[0x8000_0000_0000_0007]),
-    // Bounded leading fields are packed, as many as fit.
-    ("FIELD a DIGITS 2 FIELD b DIGITS 2 FIELD c", "12 34 1", 1_234.0, &[0xBFF0_0000_0000_0000]),
-    ("FIELD a RANGE -9 9 FIELD b ASC DIGITS 2 FIELD c INT", "-2 34 1", -135.0, &[0x8000_0000_0000_0001]),
-    ("FIELD a BITS 40 FIELD b BITS 40", "3 4", 3.0, &[0x8000_0000_0000_0004]),
-    ("FIELD a BITS 20 FIELD b BITS 33 FIELD c BITS 20", "1 0 5", 8589934592.0, &[0x8000_0000_0000_0005]),
-    ("FIELD a BITS 53 FIELD b INT", "9007199254740991 0", 9007199254740991.0, &[1 << 63]),
-    // One that is too wide for the score is there twice.
-    ("FIELD a BITS 54 FIELD b INT", "9007199254740993 0", 9007199254740992.0, &[0x8020_0000_0000_0001, 1 << 63]),
-];
+/// When their members came, as far as it matters.
+const TIMES: [i64; 5] = [1_700_000_000_000, 1_731_536_000_123, 0, 1_699_999_999_999, (1 << 53) - 1];
 
 /// Two fields that every layout can hold, `p` the higher the better and `c` the lower.
 const LAYOUTS: &[(&str, &str)] = &[
     ("packed", "FIELD p DIGITS 3 FIELD c ASC DIGITS 3"),
     ("packed", "FIELD p RANGE -9 999 FIELD c ASC BITS 8"),
-    ("packed63", "FIELD p BITS 30 FIELD c ASC BITS 30"),
-    ("spilled", "FIELD p INT FIELD c ASC INT"),
-    ("spilled", "FIELD p BITS 54 FIELD c ASC BITS 60"),
-    ("spilled", "FIELD p DIGITS 3 FIELD c ASC INT"),
-    ("spilled", "FIELD p FLOAT FIELD c ASC FLOAT"),
+    ("coded", "FIELD p BITS 30 FIELD c ASC BITS 30"),
+    ("coded", "FIELD p INT FIELD c ASC INT"),
+    ("coded", "FIELD p DIGITS 3 FIELD c ASC INT"),
+    ("coded", "FIELD p FLOAT FIELD c ASC FLOAT"),
+    // Nobody fits.
+    ("coded", "FIELD p BITS 54 FIELD c ASC BITS 60"),
+    ("coded", "FIELD p RANGE -9000000000000000000 9000000000000000000 FIELD c ASC BITS 62"),
 ];
 
 /// Every read on the same eight members, and what it gives whatever the layout.
@@ -306,7 +274,7 @@ on_every_server! {
 
     fn no_read_of_one_field_can_tell_one_layout_from_another(server: Server) {
         let mut con = server.connect();
-        for schema in ["FIELD p", "FIELD p DIGITS 3", "FIELD p BITS 60", "FIELD p INT", "FIELD p RANGE -9 50"] {
+        for schema in ["FIELD p", "FIELD p DIGITS 3", "FIELD p BITS 60", "FIELD p INT", "FIELD p RANGE -9 50", "FIELD p RANGE -9000000000000000000 9000000000000000000"] {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
             expect(&mut con, "RANK.ADD k 50 a 50 b 30 c 30 d 10 e", "5");
@@ -320,18 +288,18 @@ on_every_server! {
 
     fn the_schema_alone_chooses_the_layout(server: Server) {
         let mut con = server.connect();
-        for (number, (schema, layout, bits)) in CHOICES.iter().enumerate() {
+        for (number, (schema, layout)) in CHOICES.iter().enumerate() {
             let key = format!("k{number}");
             expect(&mut con, &format!("RANK.CREATE {key} {schema}"), "+OK");
-            let got = ["layout", "bits", "members", "data"].map(|field| info(&mut con, &key, field)).join(" ");
-            assert_eq!(got, format!("\"{layout}\" {bits} 0 nil"), "{schema}");
+            let got = ["layout", "overflow", "members", "data"].map(|field| info(&mut con, &key, field)).join(" ");
+            assert_eq!(got, format!("\"{layout}\" 0 0 nil"), "{schema}");
         }
     }
 
     fn thirty_two_fields_are_a_board(server: Server) {
         let mut con = server.connect();
         for (number, (kind, layout)) in
-            [("BITS 1", "packed"), ("RANGE -1 1", "packed"), ("BITS 2", "spilled"), ("INT", "spilled")].iter().enumerate()
+            [("BITS 1", "packed"), ("RANGE -1 1", "packed"), ("BITS 2", "coded"), ("INT", "coded"), ("FLOAT", "coded")].iter().enumerate()
         {
             let key = format!("k{number}");
             let fields: Vec<String> = (1..=32).map(|field| format!("FIELD f{field} {kind}")).collect();
@@ -339,7 +307,26 @@ on_every_server! {
             expect(&mut con, &format!("RANK.CREATE {key} {}", fields.join(" ")), "+OK");
             assert_eq!(info(&mut con, &key, "layout"), format!("\"{layout}\""), "{kind}");
             expect(&mut con, &format!("RANK.ADD {key} {} x", scores.join(" ")), "1");
-            expect(&mut con, &format!("RANK.SCORE {key} x"), &format!("[{}]", scores.join(", ")));
+            let shown = |scores: &[String]| match *kind {
+                "FLOAT" => format!("[\"{}\"]", scores.join("\", \"")),
+                _ => format!("[{}]", scores.join(", ")),
+            };
+            expect(&mut con, &format!("RANK.SCORE {key} x"), &shown(&scores));
+            // As long as an element can be: 32 fields of 67 or 85 bits.
+            let long: Vec<String> = (0..32)
+                .map(|field| match *kind {
+                    "INT" => (i64::MAX - field).to_string(),
+                    "FLOAT" => format!("0.{}0000000000001", field + 1),
+                    _ => "1".into(),
+                })
+                .collect();
+            expect(&mut con, &format!("RANK.ADD {key} CH {} x", long.join(" ")), "1");
+            expect(&mut con, &format!("RANK.SCORE {key} x"), &shown(&long));
+            expect(&mut con, &format!("RANK.ADD {key} {} y", long.join(" ")), "1");
+            expect(&mut con, &format!("RANK.ADD {key} CH {} y", scores.join(" ")), "1");
+            expect(&mut con, &format!("RANK.TOPN {key} 2"), &format!("[[1, \"x\", {}, [2, \"y\", {}]", &shown(&long)[1..], &shown(&scores)[1..]));
+            expect(&mut con, &format!("RANK.REM {key} x y"), "2");
+            expect(&mut con, &format!("ZCARD {key}"), "1");
         }
     }
 
@@ -348,15 +335,16 @@ on_every_server! {
         expect(&mut con, "RANK.INFO none", "nil");
         expect(&mut con, "ZADD z 1 a 2 b", "2");
         expect(&mut resp3, "RANK.INFO z",
-            r#"{"members": 2, "fields": [{"name": "score", "order": "DESC", "type": "FLOAT"}], "ties": "SHARED", "keep": nil, "update": "SET", "layout": "plain", "bits": nil, "data": nil, "periods": [], "shard": nil, "schema": nil}"#);
+            r#"{"members": 2, "fields": [{"name": "score", "order": "DESC", "type": "FLOAT"}], "ties": "SHARED", "keep": nil, "update": "SET", "layout": "plain", "overflow": 0, "since": nil, "data": nil, "periods": [], "shard": nil, "schema": nil}"#);
 
         let schema = "FIELD a ASC INT FIELD b DESC RANGE -5 5 FIELD c DESC FLOAT TIES LAST S KEEP 7 UPDATE BEST DATA players";
+        let schema = format!("{schema} SINCE 1700000000000");
         expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
-        expect(&mut con, "RANK.ADD k 1 2 3 x", "1");
+        expect(&mut con, "RANK.ADD k 1 2 3 x 1 2 0.1234567 y", "2");
         expect(&mut resp3, "RANK.INFO k", &format!(
-            r#"{{"members": 1, "fields": [{{"name": "a", "order": "ASC", "type": "INT"}}, {{"name": "b", "order": "DESC", "type": "RANGE -5 5"}}, {{"name": "c", "order": "DESC", "type": "FLOAT"}}], "ties": "LAST S", "keep": 7, "update": "BEST", "layout": "spilled", "bits": nil, "data": "players", "periods": [], "shard": nil, "schema": "1 {schema}"}}"#
+            r#"{{"members": 2, "fields": [{{"name": "a", "order": "ASC", "type": "INT"}}, {{"name": "b", "order": "DESC", "type": "RANGE -5 5"}}, {{"name": "c", "order": "DESC", "type": "FLOAT"}}], "ties": "LAST S", "keep": 7, "update": "BEST", "layout": "coded", "overflow": 1, "since": 1700000000000, "data": "players", "periods": [], "shard": nil, "schema": "2 {schema}"}}"#
         ));
-        assert_eq!(stored(&mut con, "k")[0], (marker(schema), f64::NEG_INFINITY));
+        assert_eq!(stored(&mut con, "k")[0], (marker(&schema), f64::NEG_INFINITY));
     }
 
     fn the_marker_is_one_line_of_readable_text(server: Server) {
@@ -364,9 +352,11 @@ on_every_server! {
         for (words, text) in [
             ("", "FIELD score DESC FLOAT"),
             ("ASC TIES SHARED UPDATE SET", "FIELD score ASC FLOAT"),
-            ("keep 007 update best field a ties joined ms", "FIELD a DESC FLOAT TIES JOINED KEEP 7 UPDATE BEST"),
-            ("FIELD gold DIGITS 3 FIELD b ASC INT TIES FIRST S KEEP 5 UPDATE BEST DATA players",
-             "FIELD gold DESC DIGITS 3 FIELD b ASC INT TIES FIRST S KEEP 5 UPDATE BEST DATA players"),
+            ("keep 007 update best field a ties joined ms since 05", "FIELD a DESC FLOAT TIES JOINED KEEP 7 UPDATE BEST SINCE 5"),
+            // What a board counts its times from is the last pair, wherever it was said.
+            ("SINCE 1700000000000 FIELD gold DIGITS 3 FIELD b ASC INT TIES FIRST S KEEP 5 UPDATE BEST DATA players",
+             "FIELD gold DESC DIGITS 3 FIELD b ASC INT TIES FIRST S KEEP 5 UPDATE BEST DATA players SINCE 1700000000000"),
+            ("TIES FIRST DATA SINCE PERIOD DAY SINCE SINCE 7", "FIELD score DESC FLOAT TIES FIRST DATA SINCE PERIOD DAY SINCE SINCE 7"),
             ("DATA players OWNED", "FIELD score DESC FLOAT DATA players OWNED k"),
             // Names are one word whatever is in them.
             (r#"DATA "a b\n\x00%\xff~!""#, "FIELD score DESC FLOAT DATA a%20b%0A%00%25%FF~!"),
@@ -375,89 +365,109 @@ on_every_server! {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("RANK.CREATE k {words}"), "+OK");
             assert_eq!(stored(&mut con, "k"), [(marker(text), f64::NEG_INFINITY)], "{words}");
-            assert_eq!(info(&mut con, "k", "schema"), format!("\"1 {text}\""), "{words}");
+            assert_eq!(info(&mut con, "k", "schema"), format!("\"2 {text}\""), "{words}");
         }
         expect(&mut con, r#"RANK.CREATE "a key\n%" DATA h OWNED"#, "+OK");
-        expect(&mut con, r#"ZRANGE "a key\n%" 0 0"#, r#"["\x00rank 1 FIELD score DESC FLOAT DATA h OWNED a%20key%0A%25"]"#);
+        expect(&mut con, r#"ZRANGE "a key\n%" 0 0"#, r#"["\x00rank 2 FIELD score DESC FLOAT DATA h OWNED a%20key%0A%25"]"#);
         expect(&mut con, r#"RANK.CREATE "" DATA h OWNED"#, "+OK");
-        expect(&mut con, r#"ZRANGE "" 0 0"#, r#"["\x00rank 1 FIELD score DESC FLOAT DATA h OWNED %"]"#);
+        expect(&mut con, r#"ZRANGE "" 0 0"#, r#"["\x00rank 2 FIELD score DESC FLOAT DATA h OWNED %"]"#);
     }
 
     fn scores_and_elements_are_as_documented(server: Server) {
         let mut con = server.connect();
-        let packed = PACKED.iter().map(|row| (row.0, row.1, row.2, "packed", [].as_slice()));
-        let packed63 = PACKED63.iter().map(|row| (row.0, row.1, f64::from_bits(row.2 + (1 << 52)), "packed63", [].as_slice()));
-        let spilled = SPILLED.iter().map(|row| (row.0, row.1, row.2, "spilled", row.3));
-        for (schema, scores, score, layout, bytes) in packed.chain(packed63).chain(spilled) {
+        let bits = |elements: &[(Vec<u8>, f64)]| -> Vec<(Vec<u8>, u64)> {
+            elements.iter().map(|(element, score)| (element.clone(), score.to_bits())).collect()
+        };
+        for (schema, scores, score) in PACKED {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
             expect(&mut con, &format!(r#"RANK.ADD k {scores} "m\xff""#), "1");
-            let name = b"m\xff".as_slice();
-            let text = info(&mut con, "k", "schema");
-            let mut expected = vec![(marker(text.trim_matches('"').trim_start_matches("1 ")), f64::NEG_INFINITY)];
-            if layout == "spilled" {
-                expected.push((index_entry(bytes, name), f64::NEG_INFINITY));
-                expected.push((member_element(bytes, name), score));
-            } else {
-                expected.push((name.to_vec(), score));
+            let got = stored(&mut con, "k");
+            assert_eq!(bits(&got[1..]), bits(&[(b"m\xff".to_vec(), *score)]), "{schema}: {scores}");
+            assert_eq!(info(&mut con, "k", "layout"), "\"packed\"", "{schema}");
+        }
+        for (schema, all) in CODED {
+            let coder = Coder::new(schema, 0);
+            for (number, scores) in all.iter().enumerate() {
+                for at in &TIMES[..if schema.contains("TIES") { TIMES.len() } else { 1 }] {
+                    expect(&mut con, "FLUSHALL", "+OK");
+                    expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
+                    expect(&mut con, &format!(r#"RANK.ADD k AT {at} {scores} "m\xff""#), "1");
+                    let words: Vec<&str> = scores.split(' ').collect();
+                    let (element, entries) = coder.stored(&words, *at, b"m\xff");
+                    let expected = in_order([vec![element], entries.clone()].concat());
+                    assert_eq!(bits(&stored(&mut con, "k")[1..]), bits(&expected), "{schema}: {scores} AT {at} ({number})");
+                    let overflow = usize::from(!entries.is_empty());
+                    let got = ["layout", "overflow", "members"].map(|field| info(&mut con, "k", field)).join(" ");
+                    assert_eq!(got, format!("\"coded\" {overflow} 1"), "{schema}: {scores}");
+                }
             }
-            let bits = |elements: &[(Vec<u8>, f64)]| -> Vec<(Vec<u8>, u64)> {
-                elements.iter().map(|(element, score)| (element.clone(), score.to_bits())).collect()
-            };
-            assert_eq!(bits(&stored(&mut con, "k")), bits(&expected), "{schema}: {scores}");
-            assert_eq!(info(&mut con, "k", "layout"), format!("\"{layout}\""), "{schema}");
         }
     }
 
-    /// Whatever the names, in the small encoding and the large: one marker, then an entry for each member, then the
-    /// members in order; through updates and removals too.
-    fn a_spilled_board_has_an_index_entry_for_each_member(server: Server) {
+    /// Whatever the names, in the small encoding and the large: one marker, then the entries of members that need some, then
+    /// the members in order; through updates and removals too.
+    fn every_element_is_where_it_belongs(server: Server) {
+        const SCHEMA: &str = "FIELD a DESC INT FIELD b ASC INT FIELD c DESC FLOAT";
         let mut con = server.connect();
         let long = vec![b'n'; 70_000];
         let names: &[&[u8]] = &[
-            b"", b"a", b"ab", b"\0", b"\0rank ", b"\0rank 1 FIELD a DESC INT", b"\x01", b"\x01\0\0\0\x01a", b"\x02",
-            b"\x02\x80\0\0\0\0\0\0\x05a", b"\xff", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"%s\r\n", &long,
+            b"", b"a", b"ab", b"\0", b"\0rank ", b"\0rank 2 FIELD a DESC INT", b"\x01", b"\x01\0a", b"\x01\x01a", b"\x02", b"\x02\0a",
+            b"\x02\x01\0a", b"\xff", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"%s\r\n", &long, &long[1..],
         ];
+        let coder = Coder::new(SCHEMA, 0);
         for (encoding, entries, value) in [("listpack", 1000, 100_000), ("skiplist", 0, 64)] {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("CONFIG SET zset-max-listpack-entries {entries} zset-max-listpack-value {value}"), "+OK");
-            expect(&mut con, "RANK.CREATE k FIELD a INT FIELD b ASC INT", "+OK");
-            let mut board: Vec<(Vec<u8>, i64, i64)> = Vec::new();
-            let check = |con: &mut Connection, board: &[(Vec<u8>, i64, i64)]| {
-                let mut expected = vec![(marker("FIELD a DESC INT FIELD b ASC INT"), f64::NEG_INFINITY)];
-                for (name, a, b) in board {
-                    // The sign bit flipped; b runs the other way, so its bytes are complemented.
-                    let slots = [(*a as u64) ^ (1 << 63), !((*b as u64) ^ (1 << 63))];
-                    expected.push((index_entry(&slots, name), f64::NEG_INFINITY));
-                    expected.push((member_element(&slots, name), *a as f64));
+            expect(&mut con, &format!("RANK.CREATE k {SCHEMA}"), "+OK");
+            let mut board: Vec<(Vec<u8>, [String; 3])> = Vec::new();
+            let check = |con: &mut Connection, board: &[(Vec<u8>, [String; 3])]| {
+                let mut expected = vec![(marker(SCHEMA), f64::NEG_INFINITY)];
+                let mut overflow = 0;
+                for (name, scores) in board {
+                    let (element, entries) = coder.stored(scores, 0, name);
+                    overflow += usize::from(!entries.is_empty());
+                    expected.push(element);
+                    expected.extend(entries);
                 }
                 let (got, expected) = (stored(con, "k"), in_order(expected));
                 assert!(got == expected, "{encoding}: {} elements, {} expected", got.len(), expected.len());
-                assert_eq!(got.len(), 2 * board.len() + 1);
-                for (name, a, b) in board {
+                assert_eq!(info(con, "k", "overflow"), overflow.to_string());
+                for (name, [a, b, c]) in board {
                     let score = show_result(&cmdv(con, &[b"RANK.SCORE", b"k".as_slice(), name]));
-                    assert_eq!(score, format!("[{a}, {b}]"), "{}", name.escape_ascii());
+                    assert_eq!(score, format!("[{a}, {b}, \"{c}\"]"), "{}", name.escape_ascii());
                 }
             };
+            let write = |con: &mut Connection, name: &[u8], [a, b, c]: &[String; 3], expected: &str| {
+                let args = [b"RANK.ADD".as_slice(), b"k", b"CH", a.as_bytes(), b.as_bytes(), c.as_bytes(), name].map(<[u8]>::to_vec);
+                assert_eq!(show_result(&cmdv(con, &args)), expected, "{}", name.escape_ascii());
+            };
+            // Nothing, little, one entry, and two.
+            let values = |number: usize| -> [String; 3] {
+                let n = number as i64;
+                let (a, b, c) = [
+                    (5, -n, "0.5"), (5, n, "0.1234567"), (i64::MAX, i64::MIN + n, "2.5"), (-5, 7, "0"), (i64::MIN, n, "1234567.7654321"),
+                ][number % 5];
+                [a.to_string(), b.to_string(), c.to_string()]
+            };
             for (number, name) in names.iter().enumerate() {
-                let (a, b) = ([5, -5, i64::MAX, i64::MIN][number % 4], number as i64 / 3 - 2);
-                for (command, reply) in [("RANK.ADD", "1"), ("RANK.ADD", "0")] {
-                    let args = [command.as_bytes(), b"k", a.to_string().as_bytes(), b.to_string().as_bytes(), name].map(<[u8]>::to_vec);
-                    assert_eq!(show_result(&cmdv(&mut con, &args)), reply, "{}", name.escape_ascii());
-                }
-                board.push((name.to_vec(), a, b));
+                let scores = values(number);
+                write(&mut con, name, &scores, "1");
+                write(&mut con, name, &scores, "0");
+                board.push((name.to_vec(), scores));
             }
             check(&mut con, &board);
             expect(&mut con, "OBJECT ENCODING k", &format!("\"{encoding}\""));
-            // An update moves the element and its entry; nothing stays behind.
-            for (name, a, b) in &mut board {
-                (*a, *b) = (a.wrapping_add(1), b.wrapping_neg());
-                let args = [b"RANK.ADD".as_slice(), b"k", b"CH", a.to_string().as_bytes(), b.to_string().as_bytes(), name].map(<[u8]>::to_vec);
-                assert_eq!(show_result(&cmdv(&mut con, &args)), "1", "{}", name.escape_ascii());
+            // Members begin and cease to fit; nothing stays behind.
+            for round in 1..6 {
+                for (number, (name, scores)) in board.iter_mut().enumerate() {
+                    *scores = values(number * 2 + round * 3);
+                    write(&mut con, name, scores, "1");
+                }
+                check(&mut con, &board);
             }
-            check(&mut con, &board);
             // A name that is not there has no entry, however close it is to one that has.
-            for name in [b"A".as_slice(), b"abc", b"\0\0", b"\x01\x01", b"\x02\x02", b"\xff\xff", b"\0rank", &long[1..]] {
+            for name in [b"A".as_slice(), b"abc", b"\0\0", b"\x01\x01", b"\x02\x02", b"\xff\xff", b"\0rank", &long[2..]] {
                 assert_eq!(show_result(&cmdv(&mut con, &[b"RANK.GET", b"k".as_slice(), name])), "nil", "{}", name.escape_ascii());
                 assert_eq!(show_result(&cmdv(&mut con, &[b"RANK.REM", b"k".as_slice(), name])), "0", "{}", name.escape_ascii());
             }
@@ -465,6 +475,49 @@ on_every_server! {
                 assert_eq!(show_result(&cmdv(&mut con, &[b"RANK.REM", b"k".as_slice(), &name])), "1", "{}", name.escape_ascii());
                 check(&mut con, &board);
             }
+        }
+    }
+
+    /// Bytes in front of a name can look like a part of it: a tail says itself where it ends.
+    fn two_members_never_have_the_same_element(server: Server) {
+        let mut con = server.connect();
+        for schema in ["FIELD a INT FIELD b INT", "FIELD a INT TIES FIRST SINCE 0", "FIELD a FLOAT FIELD b FLOAT TIES LAST SINCE 0"] {
+            let fields = schema.matches("FIELD").count();
+            expect(&mut con, "FLUSHALL", "+OK");
+            expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
+            let at = if schema.contains("TIES") { 1_700_000_000_000_i64 } else { 0 };
+            let coder = Coder::new(schema, 0);
+            let scores = |number: i64| vec![(i64::MAX - number * 1024).to_string(); fields];
+            // Each name is the whole of an element or entry before it, or a part of one.
+            let mut names: Vec<Vec<u8>> = vec![b"a".to_vec(), b"".to_vec(), b"\x02".to_vec()];
+            for number in 0..6 {
+                let ((element, _), entries) = coder.stored(&scores(number), at, &names[number as usize % 3].clone());
+                names.extend((1..element.len()).map(|from| element[from..].to_vec()));
+                names.push(element);
+                names.extend(entries.into_iter().map(|entry| entry.0));
+            }
+            names.sort();
+            names.dedup();
+            let mut elements = std::collections::BTreeSet::new();
+            let mut expected = 1;
+            for (number, name) in names.iter().enumerate() {
+                let number = number as i64 % 7;
+                let mut args = vec![b"RANK.ADD".to_vec(), b"k".to_vec(), b"AT".to_vec(), at.to_string().into_bytes()];
+                args.extend(scores(number).into_iter().map(String::into_bytes));
+                args.push(name.clone());
+                assert_eq!(show_result(&cmdv(&mut con, &args)), "1", "{schema}: {}", name.escape_ascii());
+                let (element, entries) = coder.stored(&scores(number), at, name);
+                expected += 1 + entries.len();
+                elements.extend([element].into_iter().chain(entries).map(|it| it.0));
+            }
+            assert_eq!(elements.len() + 1, expected, "{schema}");
+            expect(&mut con, "ZCARD k", &expected.to_string());
+            expect(&mut con, "RANK.COUNT k", &names.len().to_string());
+            for (number, name) in names.iter().enumerate() {
+                let got = show_result(&cmdv(&mut con, &[b"RANK.SCORE", b"k".as_slice(), name]));
+                assert!(got.contains(&scores(number as i64 % 7)[0][..9]), "{schema}: {}: {got}", name.escape_ascii());
+            }
+            assert_eq!(crate::workload::verify(&mut con, b"k", false), [0; 5], "{schema}");
         }
     }
 
@@ -488,14 +541,14 @@ on_every_server! {
     fn a_name_that_begins_like_a_marker_is_refused_where_it_could_be_taken_for_one(server: Server) {
         let mut con = server.connect();
         let refused = r"ERR a member name cannot start with '\x00rank ': it is reserved for the schema";
-        for schema in ["", "DESC", "FIELD a DIGITS 3", "FIELD a BITS 60", "FIELD a BITS 9 TIES FIRST"] {
+        for schema in ["", "DESC", "FIELD a DIGITS 3", "FIELD a BITS 53"] {
             expect(&mut con, "FLUSHALL", "+OK");
             if !schema.is_empty() {
                 expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
             }
             expect(&mut con, "RANK.ADD k 5 a", "1");
             let before = stored(&mut con, "k");
-            for name in [r#""\x00rank ""#, r#""\x00rank 1 FIELD a DESC INT""#] {
+            for name in [r#""\x00rank ""#, r#""\x00rank 2 FIELD a DESC INT""#] {
                 for write in ["ADD k 5", "ADD k 7 b 5", "ADD k NX 5", "ADD k XX 5", "ADD k KEEP 1 9", "INCR k 5", "MULTISET k 5"] {
                     expect(&mut con, &format!("RANK.{write} {name}"), refused);
                 }
@@ -508,11 +561,11 @@ on_every_server! {
             expect(&mut con, r#"RANK.ADD k 5 "\x00rank""#, "1");
             expect(&mut con, r#"RANK.REM k "\x00rank""#, "1");
         }
-        for schema in ["FIELD a INT", "FIELD a TIES FIRST"] {
+        for schema in ["FIELD a INT", "FIELD a BITS 60", "FIELD a BITS 9 TIES FIRST", "FIELD a TIES FIRST"] {
             expect(&mut con, "FLUSHALL", "+OK");
             expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
-            expect(&mut con, r#"RANK.ADD k 5 "\x00rank 1 FIELD a DESC INT""#, "1");
-            expect(&mut con, r#"RANK.REM k "\x00rank 1 FIELD a DESC INT""#, "1");
+            expect(&mut con, r#"RANK.ADD k 5 "\x00rank 2 FIELD a DESC INT""#, "1");
+            expect(&mut con, r#"RANK.REM k "\x00rank 2 FIELD a DESC INT""#, "1");
             expect(&mut con, "ZCARD k", "1");
         }
     }
@@ -536,11 +589,24 @@ on_every_server! {
 
     fn a_marker_of_another_version_is_an_error(server: Server) {
         let mut con = server.connect();
-        expect(&mut con, r#"ZADD k -inf "\x00rank 2 FIELD a DESC INT" 1 x"#, "2");
-        for line in ["RANK.TOPN k 1", "RANK.GET k x", "RANK.COUNT k", "RANK.INFO k", "RANK.ADD k 1 y", "RANK.REM k x", "RANK.CREATE k FIELD a INT"] {
-            let got = reply(&mut con, line);
-            assert!(got.starts_with("ERR ") && got.contains("version 2"), "{line}: {got}");
+        for version in ["1", "3", "0", "22", "x"] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            expect(&mut con, &format!(r#"ZADD k -inf "\x00rank {version} FIELD a DESC INT" 1 x"#), "2");
+            for line in ["RANK.TOPN k 1", "RANK.GET k x", "RANK.COUNT k", "RANK.INFO k", "RANK.ADD k 1 y", "RANK.REM k x", "RANK.CREATE k FIELD a INT"] {
+                let got = reply(&mut con, line);
+                assert!(got.starts_with("ERR ") && got.contains(&format!("format version {version}, this module reads version 2")), "{line}: {got}");
+            }
+            expect(&mut con, "ZCARD k", "2");
         }
-        expect(&mut con, "ZCARD k", "2");
+        // Of this version, and yet no schema: SINCE is there exactly where times are, and is a time.
+        for text in ["FIELD a DESC INT SINCE 5", "FIELD a DESC INT TIES FIRST", "FIELD a DESC INT TIES FIRST SINCE", "FIELD a DESC INT TIES FIRST SINCE -1",
+            "FIELD a DESC INT TIES FIRST SINCE 9007199254740992", "FIELD a DESC INT TIES FIRST SINCE 5 SINCE 5", "FIELD a DESC INT TIES FIRST SINCE 5 KEEP 3"] {
+            expect(&mut con, "FLUSHALL", "+OK");
+            expect(&mut con, &format!(r#"ZADD k -inf "\x00rank 2 {text}" 1 x"#), "2");
+            for line in ["RANK.TOPN k 1", "RANK.GET k x", "RANK.ADD k 1 y", "RANK.CREATE k FIELD a INT"] {
+                let got = reply(&mut con, line);
+                assert!(got.starts_with("ERR the board's marker is not a schema: "), "{text}: {line}: {got}");
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ mod boards;
 mod bounds;
 mod clients;
 mod cluster;
+mod coded_model;
 mod command_docs;
 mod config;
 mod container;

@@ -292,7 +292,7 @@ on_every_server! {
             RANK.AFTER two 5 1 2 MEMBER a MEMBER b => ERR MEMBER is given twice
             RANK.AFTER two 5 1 2 LIMIT 0 1 => ERR unknown option 'LIMIT'
             RANK.AFTER two 5 1 2 ASC => ERR ASC and DESC are only valid on a board without a schema
-            RANK.AFTER timed 5 1 AT 5 => ERR AT takes 1577836800000 to 3776860055551 on this board (Unix time in ms), got 5
+            RANK.AFTER timed 5 1 AT -5 => ERR AT takes 0 to 9007199254740991, got -5
             RANK.FORSCORE two 1 2 JSON => ERR unknown option 'JSON'
             RANK.TOPN two 5 MEMBER a => ERR unknown option 'MEMBER'
         "#);

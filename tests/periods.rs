@@ -3,8 +3,8 @@
 
 use redis::Connection;
 
-use crate::layouts::member_element;
 use crate::script::script;
+use crate::support::codes::Coder;
 use crate::support::*;
 use crate::workload::{assert_same, check_boards, snapshot};
 
@@ -76,7 +76,7 @@ on_every_server! {
             DBSIZE => 6
         "#, later = AT + 30 * DAY_MS));
         // The marker of a period is that of a board without periods.
-        expect(&mut con, "ZRANGE {g}:month:2023-11 0 0", r#"["\x00rank 1 FIELD score DESC FLOAT"]"#);
+        expect(&mut con, "ZRANGE {g}:month:2023-11 0 0", r#"["\x00rank 2 FIELD score DESC FLOAT"]"#);
         for (key, expires) in FED.iter().zip([month_ms(2057, 4), month_ms(2074, 1), 1_698_710_400_000 + 501 * 30 * DAY_MS]) {
             expect(&mut con, &format!("PEXPIRETIME {key}"), &expires.to_string());
         }
@@ -215,7 +215,7 @@ on_every_server! {
             RANK.SCORE {{g}} dan PERIOD month 2024-01 => "1"
             HEXISTS h dan => 0
             # Periods share a hash that the board owns.
-            ZRANGE {{g}}:month:2024-01 0 0 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 1 DATA h"]
+            ZRANGE {{g}}:month:2024-01 0 0 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 1 DATA h"]
             RANK.ADD {{g}} AT {january} 90 eve => 1
             HEXISTS h ann => 0
         "#, december = AT + 30 * DAY_MS, january = month_ms(2024, 1)));
@@ -293,14 +293,26 @@ on_every_server! {
         expect(&mut con, &format!("RANK.ADD {season} AT {AT} 5 999 ann"), "0");
         let overflow = [format!("RANK.INCR {{g}} AT {AT} 1 2 ann"), format!("RANK.INCR {{g}} AT {AT} WITHRANK 1 2 ann")];
         refuses(&mut con, &overflow, &format!("ERR in the board's period '{season}': field 'b' takes 0 to 1000: 999 cannot be incremented by 2"));
-        // Damage: an entry without its member, a member without its entry, a marker that is lost.
+        // Damage: a marker that is not alone, an entry without its member, an element in another place.
+        let bare_writes = writes.iter().filter(|write| !write.contains("new")).cloned().collect::<Vec<_>>();
+        expect(&mut con, &format!("ZADD {season} -inf stray"), "1");
+        let damaged = format!("ERR in the board's period '{season}': the board is damaged: ");
+        let before = snapshot(&mut con);
+        for write in &with_rem {
+            let answer = reply(&mut con, write);
+            assert!(answer.starts_with(&damaged), "{write}: {answer}");
+            assert_same(&before, &snapshot(&mut con), write);
+        }
+        expect(&mut con, &format!("ZREM {season} stray"), "1");
+        // Too long for its score: from now on the member has an entry there.
+        expect(&mut con, &format!("RANK.ADD {season} AT {AT} 9000000000000000000 999 ann"), "0");
         let elements = boards::elements(&mut con, season);
-        for (element, score) in &elements[1..] {
+        assert_eq!(elements.len(), 3, "a marker, an entry, a member");
+        for (element, score) in &elements[2..] {
             cmdv(&mut con, &[b"ZREM".as_slice(), season.as_bytes(), element]).expect("ZREM");
             let before = snapshot(&mut con);
-            for write in &with_rem {
+            for write in bare_writes.iter().chain(&with_rem[writes.len()..]) {
                 let answer = reply(&mut con, write);
-                let damaged = format!("ERR in the board's period '{season}': the board is damaged: ");
                 assert!(answer.starts_with(&damaged), "{write}: {answer}");
                 assert_same(&before, &snapshot(&mut con), write);
             }
@@ -315,16 +327,16 @@ on_every_server! {
         let mut con = server.connect();
         create(&mut con, "FIELD a INT FIELD b INT");
         expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} 5 5 ann 6 6 bob"), "2");
-        // Two elements of a new name: the size fits, the index does not.
+        // An element in the very place that a newcomer is to take.
         let season = FED[2];
-        let slot = 7 | 1 << 63;
-        let (eve, zoe) = (member_element(&[slot, slot], b"eve"), member_element(&[slot, slot], b"zoe"));
-        cmdv(&mut con, &[b"ZADD".as_slice(), season.as_bytes(), b"7", &eve, b"7", &zoe]).expect("ZADD");
+        let long = "9000000000000000000";
+        let ((element, score), _) = Coder::new("FIELD a INT FIELD b INT", 0).stored(&["7", long], 0, b"eve");
+        cmdv(&mut con, &[b"ZADD".as_slice(), season.as_bytes(), score.to_string().as_bytes(), &element]).expect("ZADD");
         let before = snapshot(&mut con);
-        for write in ["7 7 eve", "1 1 ann 7 7 eve"] {
+        for write in [format!("7 {long} eve"), format!("1 1 ann 7 {long} eve")] {
             let answer = reply(&mut con, &format!("RANK.ADD {{g}} AT {AT} {write}"));
             assert!(answer.starts_with(&format!("ERR in the board's period '{season}': the board is damaged")), "{answer}");
-            assert_same(&before, &snapshot(&mut con), write);
+            assert_same(&before, &snapshot(&mut con), &write);
         }
     }
 
@@ -447,24 +459,24 @@ on_every_server! {
         let mut con = server.connect();
         script(&mut con, r#"
             RANK.CREATE {g} UPDATE BEST period Week {g}:week: PERIOD DAY {g}:day: PAST 7 PERIOD EVERY 336h FROM 1767225600000 "{g}:s %:" OFFSET +09:00 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT UPDATE BEST PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: PERIOD EVERY 14d FROM 1767225600000 {g}:s%20%25: OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT UPDATE BEST PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: PERIOD EVERY 14d FROM 1767225600000 {g}:s%20%25: OFFSET +09:00"]
             # The same in another order is the same.
             RANK.CREATE {g} OFFSET +09:00 UPDATE BEST PERIOD EVERY 14d FROM 1767225600000 "{g}:s %:" PAST 1 PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: => +OK
             RANK.CREATE copy LIKE {g} => +OK
-            ZRANGE copy 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT UPDATE BEST"]
+            ZRANGE copy 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT UPDATE BEST"]
             RANK.ROTATE {g} {g}:old => ERR a board with periods cannot be rotated
             RANK.ALTER {g} OFFSET +01:00 => ERR OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
             RANK.ALTER {g} PERIOD MONTH {g}:month: OFFSET +01:00 => ERR OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
             RANK.ALTER {g} NOPERIOD day NOPERIOD every PERIOD MONTH {g}:month: PAST 3 KEEP 9 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:week: PERIOD MONTH {g}:month: PAST 3 OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:week: PERIOD MONTH {g}:month: PAST 3 OFFSET +09:00"]
             # Another prefix, another number.
             RANK.ALTER {g} PERIOD WEEK {g}:w: PAST 0 => +OK
             RANK.ALTER {g} NOPERIOD month NOPERIOD year => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:w: PAST 0 OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:w: PAST 0 OFFSET +09:00"]
             RANK.ALTER {g} NOPERIOD WEEK => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 9 UPDATE BEST"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST"]
             RANK.ALTER {g} PERIOD HOUR {g}:h: OFFSET -02:30 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 1 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD HOUR {g}:h: OFFSET -02:30"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD HOUR {g}:h: OFFSET -02:30"]
             RANK.ALTER {g} PERIOD HOUR a: PERIOD HOUR b: => ERR the hour period is given twice
             RANK.ALTER {g} PERIOD HOUR a: NOPERIOD HOUR => ERR the hour period is given twice
             RANK.ALTER {g} NOPERIOD => ERR NOPERIOD needs a value

@@ -70,7 +70,7 @@ const WORDS: &str =
     FIELD FLOAT INT BITS DIGITS RANGE TIES SHARED FIRST LAST JOINED MS S UPDATE LIKE ADOPT \
     DATA OWNED NODATA sp players {} {\"k\":1} REPAIR CURSOR COUNT";
 
-const ODD_WORDS: [&str; 6] = ["", "\n", "\0", "\u{7f}é", "\0rank ", "\0rank 1 FIELD score DESC FLOAT"];
+const ODD_WORDS: [&str; 6] = ["", "\n", "\0", "\u{7f}é", "\0rank ", "\0rank 2 FIELD score DESC FLOAT"];
 
 const LISTS_PER_CALL: usize = 1000;
 
@@ -92,7 +92,7 @@ const KEYS: &str = r#"
     SADD set x => 1
     HSET hash f v => 1
     XADD stream 1-1 f v => "1-1"
-    ZADD bad-marker -inf "\x00rank 1 zzz" 5 a => 2"#;
+    ZADD bad-marker -inf "\x00rank 2 zzz" 5 a => 2"#;
 
 /// The call with a few of its words changed, lost, added or doubled; or no such call at all.
 fn garbled(call: &str, vocabulary: &[&str], dice: &mut Dice) -> Vec<String> {

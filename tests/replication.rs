@@ -7,8 +7,8 @@ use std::thread;
 
 use redis::{Connection, Value};
 
-use crate::layouts::index_entry;
 use crate::script::{script, Dice};
+use crate::support::codes::entries_of;
 use crate::support::*;
 use crate::workload::{assert_same, assert_same_bytes, check_boards, snapshot, Workload, SCHEMAS};
 
@@ -294,8 +294,8 @@ on_every_server! {
         let replica = Server::builder(kind).config("hz 100").replica_of(&primary).start();
         replica.wait_for_sync(&primary);
         // A damaged board, and keys that look as if they were somebody's.
-        let entry = index_entry(&[5 | 1 << 63], b"x");
-        for (score, element) in [("-inf", b"\0rank 1 FIELD a DESC INT".to_vec()), ("-inf", entry)] {
+        let (entry, score) = entries_of(&[5, 4], b"x").remove(0);
+        for (score, element) in [("-inf".to_owned(), b"\0rank 2 FIELD a DESC INT".to_vec()), (score.to_string(), entry)] {
             cmdv(&mut con, &[b"ZADD".as_slice(), b"b", score.as_bytes(), &element]).expect("ZADD");
         }
         script(&mut con, "HSET rank:data:{b} :x {} => 1\n HSET h x {} => 1");

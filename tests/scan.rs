@@ -135,7 +135,7 @@ on_every_server! {
                 assert_eq!(load(&mut con, "c", &scanned), "0");
                 expect(&mut con, "DEBUG DIGEST", &digest);
                 let report = reply(&mut con, "RANK.VERIFY c COUNT 100000");
-                assert!(report.ends_with(r#""undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]"#), "{report}");
+                assert!(report.ends_with(r#""undecodable", 0, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", []]"#), "{report}");
             }
         }
     }
@@ -149,6 +149,9 @@ on_every_server! {
             let filled = fill_odd(&mut con, "b", schema, true);
             let staying: BTreeSet<Vec<u8>> = filled.names.iter().cloned().collect();
             let (mut cursor, mut seen, mut steps) = ("0".to_owned(), BTreeSet::new(), 0);
+            // Who begins or ceases to fit its score between two steps is the one exception.
+            let mut moved = BTreeSet::new();
+            let fits = |con: &mut Connection, name: &[u8]| replyv(con, &[b"ZSCORE", b"b".as_slice(), name]) != "nil";
             loop {
                 let (next, rows) = step(&mut con, &["RANK.SCAN", "b", &cursor, "COUNT", "20"]);
                 seen.extend(members(&rows).into_keys());
@@ -163,17 +166,24 @@ on_every_server! {
                         _ => filled.names[dice.roll(filled.names.len())].clone(),
                     };
                     let mut args = vec![b"RANK.ADD".to_vec(), b"b".to_vec()];
-                    args.extend(scores(schema, dice.roll(500), dice.roll(500)).into_iter().chain([name]));
+                    args.extend(scores(schema, dice.roll(500), dice.roll(500)).into_iter().chain([name.clone()]));
+                    let before = fits(&mut con, &name);
                     let got = replyv(&mut con, &args);
                     assert!(["0", "1"].contains(&got.as_str()), "{schema}: {got}");
+                    if fits(&mut con, &name) != before {
+                        moved.insert(name);
+                    }
                     if number % 20 == 0 {
                         replyv(&mut con, &[b"RANK.REM".to_vec(), b"b".to_vec(), format!("guest{}", dice.roll(2000)).into_bytes()]);
                     }
                 }
             }
             assert!(steps > 5, "{schema}: only {steps} steps");
-            let lost: Vec<_> = staying.difference(&seen).map(|name| name.escape_ascii().to_string()).collect();
+            let may_be_lost = |name: &&Vec<u8>| moved.contains(*name);
+            let lost: Vec<_> = staying.difference(&seen).filter(|name| !may_be_lost(name)).map(|name| name.escape_ascii().to_string()).collect();
             assert!(lost.is_empty(), "{schema}: {lost:?} were left out");
+            let moving = schema.contains("TIES FIRST") || schema.contains("TIES LAST") || schema.contains("FIELD d");
+            assert!(moving || moved.iter().all(|name| !staying.contains(name)), "{schema}: this test is to see all of them");
         }
     }
 
@@ -226,7 +236,7 @@ on_every_server! {
             RANK.SCAN set x => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got x
             RANK.SCAN set -1 => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got -1
             RANK.SCAN set n?? => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got n??
-            RANK.SCAN b 17 => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got 17
+            RANK.SCAN b x17 => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got x17
             RANK.SCAN b nYQ => ["0", []]
             RANK.SCAN b 0 COUNT 0 => ERR COUNT takes 1 or more, got 0
             RANK.SCAN b 0 COUNT 1 COUNT 2 => ERR COUNT is given twice
@@ -292,17 +302,22 @@ on_every_server! {
     /// A member of a damaged board that cannot be written stops the lines before it too.
     fn a_load_that_meets_damage_writes_nothing(server: Server) {
         let mut con = server.connect();
-        script(&mut con, "RANK.CREATE b FIELD a INT => +OK\n RANK.ADD b 3 a 2 b 1 c => 3");
+        script(&mut con, "RANK.CREATE b FIELD a INT FIELD b INT => +OK\n RANK.ADD b 3 9000000000000000000 a 2 2 b 1 1 c => 3");
+        let element = elements(&mut con, "b").pop().expect("an element").0;
         let entry = elements(&mut con, "b")[1].0.clone();
-        assert_eq!(replyv(&mut con, &[b"ZREM".as_slice(), b"b", &entry]), "1");
-        let before = reply(&mut con, "DEBUG DIGEST");
-        for line in [r#"{"member":"d","score":1}"#, r#"{"member":"a","score":9}"#] {
-            let got = replyv(&mut con, &["RANK.LOAD", "b", r#"{"member":"e","score":1}"#, line]);
+        for gone in [entry, element] {
+            assert_eq!(replyv(&mut con, &["COPY", "b", "sound"]), "1");
+            assert_eq!(replyv(&mut con, &[b"ZREM".as_slice(), b"b", &gone]), "1");
+            let before = reply(&mut con, "DEBUG DIGEST");
+            let lines = [r#"{"member":"e","scores":{"a":1,"b":1}}"#, r#"{"member":"a","scores":{"a":3,"b":9000000000000000000}}"#];
+            let got = replyv(&mut con, &["RANK.LOAD", "b", lines[0], lines[1]]);
             assert!(got.starts_with("ERR the board is damaged"), "{got}");
+            // Whoever is there is returned, or the damage reported.
+            let got = reply(&mut con, "RANK.SCAN b 0");
+            assert!(got.starts_with("ERR the board is damaged"), "{got}");
+            expect(&mut con, "DEBUG DIGEST", &before);
+            expect(&mut con, "RENAME sound b", "+OK");
         }
-        let got = reply(&mut con, "RANK.SCAN b 0");
-        assert!(got.starts_with("ERR the board is damaged"), "{got}");
-        expect(&mut con, "DEBUG DIGEST", &before);
     }
 
     fn a_load_follows_the_rules_of_the_board(server: Server) {

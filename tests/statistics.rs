@@ -61,10 +61,17 @@ on_every_server! {
         counts(&server, "RANK.SETDATA m x k v", &[("calls", 1)]);
         counts(&server, "RANK.ADD m DATA {} 1 4 x", &[("calls", 1), ("writes", 1)]);
         counts(&server, "RANK.REM m x", &[("calls", 1), ("writes", 1)]);
-        // A board whose index entry a core command removed.
-        expect(&mut server.connect(), "RANK.ADD m 1 2 x", "1");
-        expect(&mut server.connect(), "ZREMRANGEBYRANK m 1 1", "1");
-        for call in ["RANK.GET m x", "RANK.ADD m 3 4 x", "RANK.ADD m 3 4 y", "RANK.REM m x", "RANK.COUNT m"] {
+        // Members that do not fit their score, each time they are written.
+        counts(&server, "RANK.ADD m 1 9000000000000000000 x 2 2 y", &[("calls", 1), ("writes", 1), ("members_overflowed", 1)]);
+        counts(&server, "RANK.INCR m 1 1 x", &[("calls", 1), ("writes", 1), ("members_overflowed", 1)]);
+        counts(&server, "RANK.ADD m 1 1 x 2 9000000000000000000 y", &[("calls", 1), ("writes", 1), ("members_overflowed", 1)]);
+        counts(&server, "RANK.LOAD m {\"member\":\"x\",\"scores\":{\"s1\":1,\"s2\":9000000000000000000}}",
+            &[("calls", 1), ("writes", 1), ("members_overflowed", 1)]);
+        counts(&server, "RANK.ADD m 1 9000000000000000000 x", &[("calls", 1)]);
+        counts(&server, "RANK.REM m y", &[("calls", 1), ("writes", 1)]);
+        // A board whose element a core command removed.
+        expect(&mut server.connect(), "ZREMRANGEBYRANK m -1 -1", "1");
+        for call in ["RANK.GET m x", "RANK.ADD m 3 4 x", "RANK.ADD m 3 4 y 5 6 x", "RANK.REM m x"] {
             counts(&server, call, &[("calls", 1), ("errors", 1), ("damaged", 1)]);
         }
         for (algorithm, name) in [("SLIDING", "sliding"), ("FIXED", "fixed"), ("COUNTER", "counter"), ("GCRA", "gcra")] {

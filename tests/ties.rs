@@ -2,21 +2,26 @@
 
 use redis::{Connection, Value};
 
-use crate::layouts::{info, member_element, stored, EPOCH_MS};
+use crate::layouts::{in_order, info, marker, stored, EPOCH_MS};
+use crate::support::boards::replyv;
+use crate::support::codes::Coder;
 use crate::support::*;
 
-/// One field, in each layout that has times; `{}` stands for `ASC` or nothing.
-const MS: &[(&str, &str)] = &[
-    ("packed", "FIELD a {} DIGITS 3"),
-    ("packed", "FIELD a {} RANGE -900 900"),
-    ("packed63", "FIELD a {} BITS 20"),
-    ("spilled", "FIELD a {} INT"),
-    ("spilled", "FIELD a {} BITS 40"),
-    ("spilled", "FIELD a {} FLOAT"),
-    ("spilled", "FIELD a {} DIGITS 9 FIELD b RANGE 0 9 FIELD c DIGITS 9"),
+/// Times are of the year 2020. With `SINCE` most of these members fit their score; without it they lie before it, and none
+/// does.
+const SINCES: &[&str] = &["", "SINCE 1577836800000"];
+
+/// `{}` stands for the direction.
+const MS: &[&str] = &[
+    "FIELD a {} DIGITS 3",
+    "FIELD a {} RANGE -900 900",
+    "FIELD a {} INT",
+    "FIELD a {} BITS 40",
+    "FIELD a {} FLOAT",
+    "FIELD a {} DIGITS 9 FIELD b RANGE 0 9 FIELD c DIGITS 9",
+    "FIELD a {} INT FIELD b INT FIELD c RANGE -9000000000000000000 9000000000000000000",
 ];
-const S: &[(&str, &str)] =
-    &[("packed", "FIELD a {} BITS 20"), ("packed63", "FIELD a {} BITS 30"), ("spilled", "FIELD a {} INT")];
+const S: &[&str] = &["FIELD a {} BITS 20", "FIELD a {} BITS 40", "FIELD a {} INT"];
 
 /// The members in board order.
 #[track_caller]
@@ -29,7 +34,7 @@ fn order(con: &mut Connection, key: &str) -> String {
     rows.iter().map(member).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs `test` on a board `k` of each layout, both directions and each unit of time. It gets what
+/// Runs `test` on a board `k` of many schemas, both directions and each unit of time. It gets what
 /// completes a score beyond its first field, and a function from a step to `AT …`.
 fn on_every_board(
     server: &Server,
@@ -39,25 +44,18 @@ fn on_every_board(
 ) {
     let mut con = server.connect();
     for (unit, step, boards) in [("MS", 1, MS), ("S", 1000, S)] {
-        for (layout, schema) in boards {
-            for direction in ["DESC", "ASC"] {
+        for schema in boards {
+            for (direction, since) in ["DESC", "ASC"].iter().flat_map(|it| SINCES.iter().map(move |since| (it, since)))
+            {
                 let schema = schema.replace("{}", direction);
                 expect(&mut con, "FLUSHALL", "+OK");
-                expect(&mut con, &format!("RANK.CREATE k {schema} TIES {rule} {unit} {more}"), "+OK");
-                assert_eq!(info(&mut con, "k", "layout"), format!("\"{layout}\""), "{schema} {unit}");
+                expect(&mut con, &format!("RANK.CREATE k {schema} TIES {rule} {unit} {more} {since}"), "+OK");
+                assert_eq!(info(&mut con, "k", "layout"), "\"coded\"", "{schema} {unit}");
                 let rest = if schema.contains(" c ") { "3 7" } else { "" };
                 test(&mut con, rest, &|at| format!("AT {}", EPOCH_MS + 10_000_000 + at * step));
             }
         }
     }
-}
-
-/// What a board holds under a member's name; its index entry aside.
-#[track_caller]
-fn stored_for(con: &mut Connection, key: &str, member: &str) -> (Vec<u8>, f64) {
-    let is_member = |(element, score): &(Vec<u8>, f64)| score.is_finite() && element.ends_with(member.as_bytes());
-    let found = stored(con, key).into_iter().find(is_member);
-    found.unwrap_or_else(|| panic!("no {member} in {key}"))
 }
 
 on_every_server! {
@@ -134,7 +132,7 @@ on_every_server! {
                 expect(con, &format!("RANK.ADD k {} 10 {rest} b 10 {rest} c 10 {rest} a", at(1)), "3");
                 let schema = info(con, "k", "schema");
                 // The last millisecond of the same second.
-                let within = if schema.contains(" S") { at(1).replace("000", "999") } else { at(1) };
+                let within = if schema.contains(" S SINCE") { at(1).replace("000", "999") } else { at(1) };
                 expect(con, &format!("RANK.ADD k {within} 10 {rest} d"), "1");
                 // The sorted set's own order, read from the board's end.
                 let expected = if schema.contains("FIELD a ASC") { "a b c d" } else { "d c b a" };
@@ -146,56 +144,50 @@ on_every_server! {
     fn the_time_is_stored_as_documented(server: Server) {
         let mut con = server.connect();
         // DESC boards store what was earlier as the higher under FIRST, ASC boards the other way.
-        for (schema, unit, inverted) in [
-            ("FIELD a BITS 8 TIES FIRST", 1, true),
-            ("FIELD a BITS 8 TIES LAST MS", 1, false),
-            ("FIELD a BITS 8 TIES JOINED", 1, true),
-            ("FIELD a ASC BITS 8 TIES FIRST", 1, false),
-            ("FIELD a ASC BITS 8 TIES LAST", 1, true),
-            ("FIELD a ASC BITS 8 TIES JOINED S", 1000, false),
-            ("FIELD a BITS 8 TIES FIRST S", 1000, true),
-            ("FIELD a BITS 8 TIES LAST S", 1000, false),
-            ("FIELD a INT TIES FIRST", 1, true),
-            ("FIELD a TIES LAST", 1, false),
-            ("FIELD a ASC TIES LAST S", 1000, true),
-            ("FIELD a ASC INT TIES JOINED S", 1000, false),
-            ("FIELD a BITS 20 TIES FIRST", 1, true),
-            ("FIELD a BITS 30 TIES LAST S", 1000, false),
+        const SINCE: i64 = 1_700_000_000_500;
+        for (schema, unit) in [
+            ("FIELD a BITS 8 TIES FIRST", 1),
+            ("FIELD a BITS 8 TIES LAST MS", 1),
+            ("FIELD a BITS 8 TIES JOINED", 1),
+            ("FIELD a ASC BITS 8 TIES FIRST", 1),
+            ("FIELD a ASC BITS 8 TIES LAST", 1),
+            ("FIELD a ASC BITS 8 TIES JOINED S", 1000),
+            ("FIELD a BITS 8 TIES FIRST S", 1000),
+            ("FIELD a BITS 8 TIES LAST S", 1000),
+            ("FIELD a INT TIES FIRST", 1),
+            ("FIELD a TIES LAST", 1),
+            ("FIELD a ASC TIES LAST S", 1000),
+            ("FIELD a ASC INT TIES JOINED S", 1000),
+            ("FIELD a BITS 60 TIES FIRST", 1),
+            ("FIELD a BITS 30 TIES LAST S", 1000),
         ] {
             expect(&mut con, "FLUSHALL", "+OK");
-            expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
-            let layout = info(&mut con, "k", "layout");
-            // Packed times count from 2020, in 41 bits of milliseconds or 32 of seconds; spilled ones are Unix times.
-            let packed = layout != "\"spilled\"";
-            let max = if unit == 1 { (1_i64 << 41) - 1 } else { (1 << 32) - 1 };
-            let (first, last) = if packed { (EPOCH_MS, EPOCH_MS + (max + 1) * unit - 1) } else { (0, (1 << 53) - 1) };
-            for at in [first, first + 1_999, EPOCH_MS, EPOCH_MS + 1_999, last - 1, last] {
+            expect(&mut con, &format!("RANK.CREATE k {schema} SINCE {SINCE}"), "+OK");
+            let coder = Coder::new(schema, SINCE);
+            let last = (1_i64 << 53) - 1;
+            // The classes of times begin at SINCE, and at the sums of these powers of two after it.
+            let mut times = vec![0, 1, 999, 1000, EPOCH_MS, SINCE - 1, SINCE, SINCE + 1, SINCE + 499, SINCE + 500, last - 1000, last - 1, last];
+            let widths = if unit == 1 { [30, 33, 36, 38] } else { [20, 25, 27, 31] };
+            let mut edge = SINCE / unit;
+            for width in widths {
+                edge += 1_i64 << width;
+                times.extend([-2, -1, 0, 1].map(|step| (edge + step) * unit));
+            }
+            for at in times {
                 reply(&mut con, "RANK.REM k m");
                 expect(&mut con, &format!("RANK.ADD k AT {at} 5 m"), "1");
-                let (element, score) = stored_for(&mut con, "k", "m");
-                let time = (at - if packed { EPOCH_MS } else { 0 }) / unit;
-                let number = 5 * (max + 1) + if inverted { max - time } else { time };
-                match layout.trim_matches('"') {
-                    "packed" => assert_eq!(score, number as f64, "{schema} AT {at}"),
-                    "packed63" => assert_eq!(score.to_bits(), number as u64 + (1 << 52), "{schema} AT {at}"),
-                    _ => {
-                        let bytes = time as u64 ^ (1 << 63);
-                        let bytes = if inverted { !bytes } else { bytes };
-                        let slots = if schema.contains("INT") { vec![5 ^ (1 << 63), bytes] } else { vec![bytes] };
-                        assert_eq!((element, score), (member_element(&slots, b"m"), 5.0), "{schema} AT {at}");
-                    }
-                }
+                let (element, entries) = coder.stored(&["5"], at, b"m");
+                let marker = (marker(info(&mut con, "k", "schema").trim_matches('"').trim_start_matches("2 ")), f64::NEG_INFINITY);
+                let expected = in_order([vec![marker, element], entries].concat());
+                assert_eq!(stored(&mut con, "k"), expected, "{schema} AT {at}");
                 let shown = if schema.starts_with("FIELD a TIES") || schema.starts_with("FIELD a ASC TIES") { r#""5""# } else { "5" };
-                expect(&mut con, "RANK.SCORE k m", shown);
+                expect(&mut con, "RANK.GET k m WITHTIME", &format!("[1, \"m\", {shown}, {}]", at / unit * unit));
             }
-            // What the layout cannot hold is an error that names the range, never another time.
-            let outside = [first - 1, last + 1, 1 << 53].into_iter().filter(|time| *time >= 0);
-            let refusals = outside.map(|bad| (format!("ERR AT takes {first} to {last} on this board (Unix time in ms), got {bad}"), bad.to_string()));
-            let no_times = ["-1", "x", "1.5", "9223372036854775808"].map(|bad| ("ERR AT takes ".into(), bad.to_string()));
-            for (refusal, bad) in refusals.chain(no_times) {
+            // What is no such time is an error that names the range, never another time.
+            for bad in ["-1", "9007199254740992", "9223372036854775807", "9223372036854775808", "x", "1.5", ""] {
                 for write in ["ADD k AT", "ADD k NX AT", "MULTISET k AT", "INCR k AT"] {
-                    let got = reply(&mut con, &format!("RANK.{write} {bad} 5 n"));
-                    assert!(got.starts_with(&refusal) && got.ends_with(&format!("got {bad}")), "{schema}: {write} {bad}: {got}");
+                    let got = replyv(&mut con, &format!("RANK.{write} {bad} 5 n").split(' ').collect::<Vec<_>>());
+                    assert!(got.starts_with("ERR AT takes 0 to 9007199254740991, got "), "{schema}: {write} {bad}: {got}");
                 }
             }
             expect(&mut con, "RANK.COUNT k", "1");
@@ -207,7 +199,7 @@ on_every_server! {
         let now = |con: &mut Connection| match cmd(con, "TIME") {
             Ok(Value::Array(time)) => {
                 let part = |value| show(value).trim_matches('"').parse::<i64>().expect("a number");
-                part(&time[0]) * 1000 + part(&time[1]) / 1000 - EPOCH_MS
+                part(&time[0]) * 1000 + part(&time[1]) / 1000
             }
             other => panic!("TIME: {other:?}"),
         };
@@ -218,11 +210,16 @@ on_every_server! {
         expect(&mut con, "RANK.INCR k 1 i", "1");
         expect(&mut con, "RANK.ADD s 1 m", "1");
         let after = now(&mut con);
-        for (key, member, unit, max) in [("k", "m", 1, 1_i64 << 41), ("k", "i", 1, 1 << 41), ("s", "m", 1000, 1 << 32)] {
-            let time = stored_for(&mut con, key, member).1 as i64 - max;
-            assert!((before / unit..=after / unit).contains(&time), "{key} {member}: {time} is not in {before}..={after}");
+        let time = |con: &mut Connection, key: &str, member: &str| match cmd(con, &format!("RANK.GET {key} {member} WITHTIME")) {
+            Ok(Value::Array(row)) => show(&row[3]).parse::<i64>().expect("a time"),
+            other => panic!("no row: {other:?}"),
+        };
+        for (key, member, unit) in [("k", "m", 1), ("k", "i", 1), ("s", "m", 1000)] {
+            let time = time(&mut con, key, member);
+            assert!((before / unit..=after / unit).contains(&(time / unit)), "{key} {member}: {time} is not in {before}..={after}");
+            assert_eq!(time % unit, 0);
         }
-        assert_eq!(stored_for(&mut con, "k", "m").1, stored_for(&mut con, "k", "n").1, "one command, one time");
+        assert_eq!(time(&mut con, "k", "m"), time(&mut con, "k", "n"), "one command, one time");
     }
 
     fn keep_compares_the_times_too(server: Server) {

@@ -100,7 +100,7 @@ on_every_server! {
             RANK.ADD spilled DATA {"k":"v"} 1 2 x => 1
             RANK.CREATE keep KEEP 2 => +OK
             RANK.ADD keep 1 a 2 b => 2
-            RANK.MULTISET torn 1 2 x => 1
+            RANK.MULTISET torn 1 9000000000000000000 x => 1
             ZREMRANGEBYRANK torn 1 1 => 1
             CONFIG SET maxmemory 1 => +OK
         "#);

@@ -211,9 +211,11 @@ pub fn field(map: &Value, name: &str) -> Value {
     at.and_then(|at| flat.get(at + 1)).unwrap_or_else(|| panic!("no {name} in {}", show(map))).clone()
 }
 
-/// What `RANK.VERIFY` found in all its steps: undecodable, missing, orphaned, repaired.
+/// What `RANK.VERIFY` found in all its steps: undecodable, missing, orphaned, duplicated, repaired.
+pub type Verified = [i64; 5];
+
 #[track_caller]
-pub fn verify(con: &mut Connection, key: &[u8], repair: bool) -> [i64; 4] {
+pub fn verify(con: &mut Connection, key: &[u8], repair: bool) -> Verified {
     verify_by(con, key, repair, cmdv)
 }
 
@@ -224,13 +226,13 @@ pub fn verify_by(
     key: &[u8],
     repair: bool,
     mut call: impl FnMut(&mut Connection, &[Vec<u8>]) -> redis::RedisResult<Value>,
-) -> [i64; 4] {
-    let (mut sums, mut cursor) = ([0; 4], b"0".to_vec());
+) -> Verified {
+    let (mut sums, mut cursor) = ([0; 5], b"0".to_vec());
     loop {
         let mut args = vec![b"RANK.VERIFY".to_vec(), key.to_vec(), b"CURSOR".to_vec(), cursor];
         args.extend(repair.then(|| b"REPAIR".to_vec()));
         let report = call(con, &args).unwrap_or_else(|error| panic!("{}: {error}", key.escape_ascii()));
-        for (sum, name) in sums.iter_mut().zip(["undecodable", "missing", "orphaned", "repaired"]) {
+        for (sum, name) in sums.iter_mut().zip(["undecodable", "missing", "orphaned", "duplicated", "repaired"]) {
             let Value::Int(count) = field(&report, name) else { panic!("{}", show(&report)) };
             *sum += count;
         }
@@ -253,7 +255,7 @@ pub fn check_boards(con: &mut Connection, healed: bool) {
             if healed {
                 verify(con, &key, true);
             }
-            assert_eq!(verify(con, &key, false), [0; 4], "{}", key.escape_ascii());
+            assert_eq!(verify(con, &key, false), [0; 5], "{}", key.escape_ascii());
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::code::TOP_OF_INDEX;
 use super::difference::other_schema;
-use super::index::{is_entry, split_wrapped};
+use super::index::{is_entry, is_entry_of_member, split_wrapped};
 use super::marker::marker_bytes;
 use super::periods::{is_period, Period, PeriodUnit};
 use super::schema::{Data, Rules, Schema, Ties, Update};
 use super::schema_text::Creation;
-use super::store::{Direction, Only, Store};
+use super::store::{Direction, Lowest, Only, Store};
 use super::Board;
 use crate::calendar::{Offset, HOUR_MS};
 use crate::error::{Error, Result, Shown};
@@ -79,7 +79,16 @@ impl<S: Store> Board<S> {
         let lowest = self.store.count_below(f64::NEG_INFINITY, true)?;
         if schema.layout.is_plain() {
             let highest = card.saturating_sub(self.store.count_below(f64::INFINITY, false)?);
-            return if lowest + highest > 0 { Err(Error::InfiniteScores) } else { Ok(()) };
+            if lowest + highest > 0 {
+                return Err(Error::InfiniteScores);
+            }
+            // A coded board whose marker was lost: its scores are not values.
+            return match self.store.lowest(TOP_OF_INDEX) {
+                Some(Lowest { element, score, .. }) if is_entry_of_member(&self.store, element.as_ref(), score) => {
+                    Err(Error::AdoptUndecodable(Shown::new(element.as_ref())))
+                }
+                _ => Ok(()),
+            };
         }
         if !adopt {
             return Err(Error::OnlyPlain);

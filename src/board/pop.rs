@@ -1,5 +1,6 @@
 //! Removes members from one end of the board, for `RANK.POP`.
 
+use super::index::misindexed;
 use super::store::Store;
 use super::{Board, Row};
 use crate::error::Result;
@@ -14,7 +15,17 @@ impl<S: Store> Board<S> {
 
     /// Removes the members of rows that were just read. Either all are removed or none.
     pub fn remove_rows(&mut self, rows: &[Row]) -> Result<()> {
-        let members: Vec<S::Name> = rows.iter().map(|row| self.store.name(row.member())).collect();
-        self.remove(&members).map(drop)
+        let mut elements = Vec::with_capacity(rows.len());
+        for row in rows {
+            // Of a name that is there twice, or has lost its entries, a look-up finds another element, or none. Then the
+            // row would be returned again and again.
+            let found = self.find(&self.store.name(row.member()))?;
+            match found.filter(|found| found.decoded.values == row.values && found.decoded.time == row.time) {
+                Some(found) => elements.push(found.element),
+                None => return Err(misindexed(row.member())),
+            }
+        }
+        self.commit_removal(elements);
+        Ok(())
     }
 }

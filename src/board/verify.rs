@@ -96,9 +96,10 @@ impl<S: Store> Board<S> {
         let Some((number, name)) = split_entry(element.as_ref()) else { return };
         let leads_to_member = match read_entries(&self.store, name) {
             Entries::Tail(tail) => {
-                // One that does not decode is reported as such, and keeps its entries.
+                // One that does not decode is reported as such, and keeps its entries. One at -inf does not stay.
                 let is_part = usize::from(number) < entry_scores(&tail).count();
-                is_part && self.store.score(&wrapped(&self.store, &tail, name)).is_some()
+                let score = self.store.score(&wrapped(&self.store, &tail, name));
+                is_part && score.is_some_and(|score| score > f64::NEG_INFINITY)
             }
             Entries::Absent | Entries::Damaged => false,
         };

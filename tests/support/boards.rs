@@ -15,6 +15,9 @@ pub const SCHEMAS: &[&str] = &[
     "FIELD a FLOAT TIES LAST",
     "FIELD a ASC INT TIES JOINED",
     "FIELD a DIGITS 3 FIELD b INT",
+    // Most of what follows does not fit its score.
+    "FIELD a ASC FLOAT FIELD b INT FIELD c INT FIELD d INT",
+    "FIELD a INT FIELD b INT FIELD c FLOAT TIES FIRST",
 ];
 
 /// A sorted set without a schema.
@@ -67,8 +70,8 @@ impl Filled {
         names.extend([b"".to_vec(), b"\0a".to_vec(), b"\x01".to_vec(), b"\x02".to_vec(), b"\xff".to_vec()]);
         names.extend([b"\x01\0\0\0\x02m1\x80\0\0\0\0\0\0\x01".to_vec(), b"\x02\x80\0\0\0\0\0\0\x01m1".to_vec()]);
         names.push(vec![b'n'; 70_000]);
-        if layout_of(schema) == "spilled" {
-            names.push(b"\0rank 1 FIELD a DESC INT".to_vec());
+        if layout_of(schema) == "coded" {
+            names.push(b"\0rank 2 FIELD a DESC INT".to_vec());
         }
         Filled::with(con, key, schema, names)
     }
@@ -124,7 +127,7 @@ impl Filled {
             );
         }
         let verified = expected.last().expect("a report");
-        let clean = r#""undecodable", 0, "missing", 0, "orphaned", 0, "repaired", 0, "examples", []]"#;
+        let clean = r#""undecodable", 0, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", []]"#;
         assert!(verified.ends_with(clean), "{}, after {after}: {verified}", self.schema);
     }
 
@@ -144,39 +147,55 @@ impl Filled {
         write("RANK.REM", Vec::new(), &self.names[1], "0");
         write("RANK.REM", Vec::new(), b"nobody", "0");
         write("RANK.SCORE", Vec::new(), &self.names[1], "nil");
-        let fields = scores(self.schema, 5, 6)
-            .iter()
-            .map(|score| String::from_utf8_lossy(score).into_owned())
-            .collect::<Vec<_>>();
-        let shown = match (fields.as_slice(), self.schema) {
-            ([one], BARE | "FIELD a ASC" | "FIELD a FLOAT TIES LAST") => format!("\"{one}\""),
-            ([one], _) => one.clone(),
-            _ => format!("[{}]", fields.join(", ")),
-        };
+        let shown = shown_scores(self.schema, &scores(self.schema, 5, 6));
         write("RANK.SCORE", Vec::new(), &self.names[0], &shown);
         // One came, one went.
         let count = self.names.len().to_string();
         assert_eq!(replyv(con, &[b"RANK.COUNT", key]), count, "{}, after {after}", self.schema);
         let report = replyv(con, &[b"RANK.VERIFY".as_slice(), key, b"COUNT", b"100000"]);
-        assert!(report.contains(r#""missing", 0, "orphaned", 0"#), "{}, after {after}: {report}", self.schema);
+        assert!(
+            report.contains(r#""missing", 0, "orphaned", 0, "duplicated", 0"#),
+            "{}, after {after}: {report}",
+            self.schema
+        );
     }
 }
 
-/// As many scores as the schema has fields.
+/// As many scores as the schema has fields; where it has more than two, most are too long for a score.
 pub fn scores(schema: &str, first: usize, second: usize) -> Vec<Vec<u8>> {
     let fields = schema.matches("FIELD").count().max(1);
-    [first, second].iter().take(fields).map(|score| score.to_string().into_bytes()).collect()
+    let long = if second % 3 == 0 { 1 } else { 1_000_000_000_000_001 };
+    let all = [first, second, second * long, first * long];
+    all.iter().take(fields).map(|score| score.to_string().into_bytes()).collect()
+}
+
+/// Scores as `RANK.SCORE` answers with them.
+pub fn shown_scores(schema: &str, scores: &[Vec<u8>]) -> String {
+    let is_integer = |field: &str| ["INT", "BITS", "DIGITS", "RANGE"].iter().any(|kind| field.contains(kind));
+    let fields: Vec<&str> = if schema == BARE { vec![""] } else { schema.split("FIELD ").skip(1).collect() };
+    let shown: Vec<String> = fields
+        .iter()
+        .zip(scores)
+        .map(|(field, score)| {
+            let score = String::from_utf8_lossy(score);
+            if is_integer(field) {
+                score.into_owned()
+            } else {
+                format!("\"{score}\"")
+            }
+        })
+        .collect();
+    match shown.as_slice() {
+        [one] => one.clone(),
+        _ => format!("[{}]", shown.join(", ")),
+    }
 }
 
 /// The layout of one of [`SCHEMAS`].
 pub fn layout_of(schema: &str) -> &'static str {
-    if schema == BARE || schema == "FIELD a ASC" {
-        "plain"
-    } else if schema.contains("BITS 30") {
-        "packed63"
-    } else if schema.contains("INT") || schema.contains("FLOAT") {
-        "spilled"
-    } else {
-        "packed"
+    match schema {
+        BARE | "FIELD a ASC" => "plain",
+        "FIELD a DIGITS 3 FIELD b ASC DIGITS 3" => "packed",
+        _ => "coded",
     }
 }

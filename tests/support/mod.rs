@@ -15,6 +15,7 @@
 mod binaries;
 pub mod boards;
 mod cluster;
+pub mod codes;
 mod reply;
 mod server;
 pub mod shards;
