@@ -1,6 +1,6 @@
 //! Durations of limiters: from 1 ms to 366 days, and as a limiter stores them, `500ms`, `90s`, `1m`, `12h`, `366d`.
 
-use super::line::LineText;
+use super::digits::Text;
 use crate::duration::MILLIS_OF_DAY;
 use crate::error::{Error, Result, Shown};
 
@@ -22,7 +22,7 @@ pub(super) fn millis(text: &[u8]) -> Option<u64> {
 }
 
 /// Writes it with the longest unit of which it is a multiple.
-pub(super) fn push_duration(text: &mut LineText, millis: u64) {
+pub(super) fn push_duration(text: &mut Text, millis: u64) {
     let unit = UNITS.iter().find(|(_, of_unit)| millis.is_multiple_of(*of_unit));
     if let Some((name, of_unit)) = unit {
         text.extend_from_slice(itoa::Buffer::new().format(millis / of_unit).as_bytes());

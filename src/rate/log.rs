@@ -1,19 +1,19 @@
 //! The log of a `SLIDING` limiter: one sorted-set element for each call that passed.
 //!
-//! The score is the time in microseconds. The element is `total+cost+window`: the units of all calls before this one
-//! since the log began, in 20 digits, the units of this one, and the longest window that the log has seen, in
-//! milliseconds. Total and cost are the next element's total. So elements are unique, their lexical order within a
-//! microsecond is the order of the calls, and the units between two elements are the difference of their totals, however
-//! many elements lie between.
+//! The score is the time in microseconds. The element says the units of all calls before this one since the log began,
+//! the units of this one, and the longest window that the log has seen: `3rs2+5/1m` is 36002 units, then 5, and a minute.
+//! Most calls cost 1, and leave that out: `3rs2/1m`.
+//!
+//! The first digit of a total is the number of its digits, so totals of any length sort as numbers. Total and cost are
+//! the next element's total. So elements are unique, their lexical order within a microsecond is the order of the calls
+//! (`+` sorts before `/`, which puts a call of 0 units, left by a refund, before the next one), and the units between two
+//! elements are the difference of their totals, however many elements lie between.
 
 use super::clock::MAX_MICROS;
-use super::duration::MAX_WINDOW_MS;
+use super::digits::{self, Text};
+use super::duration::{millis, push_duration};
 use super::rule::MAX_LIMIT;
-use super::text::{read_number, Text};
 use crate::error::{Error, Result};
-use crate::number::leading_number;
-
-const TOTAL_DIGITS: usize = 20;
 
 /// Reads of a log in O(log n) each. The implementation makes entries with [`Entry::decode`].
 pub trait Log {
@@ -57,15 +57,25 @@ impl Entry {
         if !(0..=MAX_MICROS).contains(&micros) || micros as f64 != score {
             return None;
         }
-        let (total, rest) = leading_number(element)?;
-        if element.len().checked_sub(rest.len()) != Some(TOTAL_DIGITS) {
-            return None;
-        }
-        let total = u64::try_from(total).ok()?;
-        let (cost, rest) = read_number(rest.strip_prefix(b"+")?, 0..=MAX_LIMIT)?;
-        let (window_ms, rest) = read_number(rest.strip_prefix(b"+")?, 1..=MAX_WINDOW_MS)?;
+        let entry = Entry::parse(micros, element)?;
+        // Only what this limiter would have written itself: a refund removes elements by their text.
+        (entry.element().as_slice() == element).then_some(entry)
+    }
+
+    fn parse(micros: i64, element: &[u8]) -> Option<Entry> {
+        let (length, rest) = element.split_at_checked(1)?;
+        let (length, _) = digits::leading(length)?;
+        let (total, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        let (total, after) = digits::leading(total)?;
+        let total = u64::try_from(total).ok().filter(|_| after.is_empty())?;
+        let (cost, rest) = match rest.strip_prefix(b"+") {
+            Some(cost) => digits::leading(cost)?,
+            None => (1, rest),
+        };
+        let cost = u64::try_from(cost).ok().filter(|cost| *cost <= MAX_LIMIT)?;
+        let window_ms = millis(rest.strip_prefix(b"/")?)?;
         total.checked_add(cost)?;
-        rest.is_empty().then_some(Entry { micros, total, cost, window_ms })
+        Some(Entry { micros, total, cost, window_ms })
     }
 
     /// All units up to and including this entry. [`Entry::decode`] has checked that the sum fits.
@@ -75,15 +85,15 @@ impl Entry {
 
     /// The sorted-set element of this entry.
     pub(super) fn element(self) -> Text {
-        let mut buffer = itoa::Buffer::new();
-        let total = buffer.format(self.total).as_bytes();
         let mut element = Text::new();
-        element.push([b'0'; TOTAL_DIGITS].get(total.len()..).unwrap_or_default());
-        element.push(total);
-        element.push(b"+");
-        element.push_number(self.cost);
-        element.push(b"+");
-        element.push_number(self.window_ms);
+        digits::push(&mut element, digits::width(self.total.into()) as u64);
+        digits::push(&mut element, self.total);
+        if self.cost != 1 {
+            element.push(b'+');
+            digits::push(&mut element, self.cost);
+        }
+        element.push(b'/');
+        push_duration(&mut element, self.window_ms);
         element
     }
 }

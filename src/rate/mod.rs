@@ -25,7 +25,6 @@ mod rule;
 mod sliding;
 mod slot;
 mod strings;
-mod text;
 mod verdict;
 
 #[cfg(test)]

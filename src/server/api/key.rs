@@ -88,35 +88,40 @@ impl<'c> Key<'c> {
         unsafe { api!(RedisModule_SetAbsExpire)(self.raw(), at_ms) };
     }
 
-    /// The bytes of a string. They are looked at where they are, and nothing may change the key meanwhile. The server
-    /// first gives a short string, or an integer, the form of a long one.
-    pub fn with_bytes<T>(&self, look: impl FnOnce(&[u8]) -> T) -> T {
+    /// The bytes of a string, where they are. Not by `&self`: whatever changes the key would free them. The server first
+    /// gives a short string, or an integer, the form of a long one.
+    pub fn bytes(&mut self) -> &[u8] {
         let mut length = 0;
         // SAFETY: the key is an open string; the bytes are there while nothing changes it.
-        look(unsafe {
+        unsafe {
             let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_READ as c_int);
             if start.is_null() {
                 &[]
             } else {
                 std::slice::from_raw_parts(start.cast(), length)
             }
-        })
+        }
     }
 
-    /// Makes the key a string. One of the same length is rewritten in place; else its expiry is lost.
-    pub fn set_bytes(&self, text: &Text) {
-        let bytes = text.bytes();
+    /// Writes over a part of a string, and leaves its length and its expiry as they are.
+    pub fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
         let mut length = 0;
-        // SAFETY: the key is open for writing, and empty or a string, of which only as many bytes are written as it has.
+        // SAFETY: the key is open for writing, and a string, of which no more bytes are written than it has.
         unsafe {
-            // Of an empty key no byte.
-            let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int);
-            if length == bytes.len() && length > 0 && !start.is_null() {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast(), length);
-            } else {
-                api!(RedisModule_StringSet)(self.raw(), text.raw());
+            let start: *mut u8 =
+                api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int).cast();
+            if !start.is_null() && offset.checked_add(bytes.len()).is_some_and(|end| end <= length) {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), bytes.len());
             }
         }
+    }
+
+    /// Makes the key a string. It may lose its expiry. Not by `RM_StringSet`: that would leave a short string in the form
+    /// which the next call that reads it has to convert.
+    pub fn set_bytes(&mut self, bytes: &[u8]) {
+        // SAFETY: the key is open for writing, and empty or a string.
+        unsafe { api!(RedisModule_StringTruncate)(self.raw(), bytes.len()) };
+        self.overwrite(0, bytes);
     }
 
     /// Adds an element to a sorted set, or moves it.
