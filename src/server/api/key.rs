@@ -78,6 +78,10 @@ impl<'c> Key<'c> {
 
     /// When the key expires, in Unix milliseconds.
     pub fn expiry(&self) -> Option<i64> {
+        // Asked for the expiry of an empty key, Redis 8.6 follows a null pointer.
+        if self.kind() == KeyType::Empty {
+            return None;
+        }
         // SAFETY: the key is open. Negative for none.
         Some(unsafe { api!(RedisModule_GetAbsExpire)(self.raw()) }).filter(|at_ms| *at_ms >= 0)
     }
