@@ -78,7 +78,28 @@ fn fill_few(place: &mut [u8], mut number: u64) -> Option<usize> {
 
 /// How many digits a number has.
 pub(super) fn width(number: u128) -> usize {
-    std::iter::successors(Some(number), |rest| Some(rest / u128::from(BASE)).filter(|rest| *rest > 0)).count()
+    match u64::try_from(number) {
+        Ok(number) => width_of_few(number),
+        Err(_) => std::iter::successors(Some(number), |rest| Some(rest / HALF).filter(|rest| *rest > 0))
+            .last()
+            .and_then(|first| u64::try_from(first).ok())
+            .map_or(0, width_of_few)
+            .saturating_add(DIGITS_THAT_FIT),
+    }
+}
+
+fn width_of_few(mut number: u64) -> usize {
+    let mut width = 1;
+    while number >= BASE {
+        number /= BASE;
+        width += 1;
+    }
+    width
+}
+
+/// The number of a digit; `None` for any other byte.
+pub(super) fn of_digit(byte: u8) -> Option<usize> {
+    digit(&byte).map(usize::from)
 }
 
 /// Appends a number without leading zeros.

@@ -11,7 +11,7 @@
 
 use super::clock::MAX_MICROS;
 use super::digits::{self, Text};
-use super::duration::{millis, push_duration};
+use super::duration::{push_duration, stored_millis};
 use super::rule::MAX_LIMIT;
 use crate::error::{Error, Result};
 
@@ -57,23 +57,15 @@ impl Entry {
         if !(0..=MAX_MICROS).contains(&micros) || micros as f64 != score {
             return None;
         }
-        let entry = Entry::parse(micros, element)?;
-        // Only what this limiter would have written itself: a refund removes elements by their text.
-        (entry.element().as_slice() == element).then_some(entry)
-    }
-
-    fn parse(micros: i64, element: &[u8]) -> Option<Entry> {
-        let (length, rest) = element.split_at_checked(1)?;
-        let (length, _) = digits::leading(length)?;
-        let (total, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-        let (total, after) = digits::leading(total)?;
-        let total = u64::try_from(total).ok().filter(|_| after.is_empty())?;
+        let (length, rest) = element.split_first()?;
+        let (total, rest) = rest.split_at_checked(digits::of_digit(*length)?)?;
+        let (total, _) = number(total).filter(|(_, after)| after.is_empty())?;
         let (cost, rest) = match rest.strip_prefix(b"+") {
-            Some(cost) => digits::leading(cost)?,
+            // A cost of 1 is left out.
+            Some(cost) => number(cost).filter(|(cost, _)| *cost != 1 && *cost <= MAX_LIMIT)?,
             None => (1, rest),
         };
-        let cost = u64::try_from(cost).ok().filter(|cost| *cost <= MAX_LIMIT)?;
-        let window_ms = millis(rest.strip_prefix(b"/")?)?;
+        let window_ms = stored_millis(rest.strip_prefix(b"/")?)?;
         total.checked_add(cost)?;
         Some(Entry { micros, total, cost, window_ms })
     }
@@ -96,4 +88,11 @@ impl Entry {
         push_duration(&mut element, self.window_ms);
         element
     }
+}
+
+/// A number without leading zeros at the start of a text, and what follows it.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = digits::leading(text)?;
+    let is_shortest = text.len().saturating_sub(rest.len()) == 1 || text.first() != Some(&b'0');
+    u64::try_from(number).ok().filter(|_| is_shortest).map(|number| (number, rest))
 }
