@@ -88,12 +88,14 @@ impl Outcome {
     }
 }
 
-// There is one a key and call, on the stack: a box would cost every call an allocation.
+// There is one for each key of a call, on the stack: a box would cost every call an allocation.
 #[allow(clippy::large_enum_variant)]
 enum Judged<'r> {
     Sliding(SlidingLimiter<'r>),
     String(StringLimiter<'r>),
 }
+
+type AllJudged<'r> = SmallVec<[Judged<'r>; 1]>;
 
 impl Judged<'_> {
     /// What to write to the key.
@@ -136,9 +138,9 @@ impl Answer {
 
 /// Runs a call: on all of its keys, or on none.
 pub fn run<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) -> Result<Answer> {
-    let (mut judged, mut standings) = (SmallVec::<[Judged; 1]>::new(), Standings::new());
+    let (mut judged, mut standings) = (AllJudged::new(), Standings::new());
     for part in parts.iter_mut() {
-        judged.push(judge(request, part.rules, clock, &mut part.key, &mut standings)?);
+        judge(request, part.rules, clock, &mut part.key, &mut standings, &mut judged)?;
     }
     let mut is_taken = false;
     let mut writes: SmallVec<[Write; 1]> = SmallVec::new();
@@ -174,12 +176,12 @@ fn afterwards<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) ->
     let peek = Request { action: Action::Peek, cost, ..request.clone() };
     let mut standings = Standings::new();
     for part in parts.iter_mut() {
-        judge(&peek, part.rules, clock, &mut part.key, &mut standings)?;
+        judge(&peek, part.rules, clock, &mut part.key, &mut standings, &mut SmallVec::new())?;
     }
     Ok(Answer { standings: in_order(parts, standings), consumed: None })
 }
 
-/// Appends what the rules of one key say.
+/// Appends what the rules of one key say, and what they are to write.
 #[inline]
 fn judge<'r, K: Key>(
     request: &'r Request,
@@ -187,12 +189,18 @@ fn judge<'r, K: Key>(
     clock: Clock,
     key: &mut K,
     standings: &mut Standings,
-) -> Result<Judged<'r>> {
+    judged: &mut AllJudged<'r>,
+) -> Result<()> {
     if request.algorithm == Algorithm::Sliding {
         let limiter = SlidingLimiter::judge(request, rules, clock, key.log()?.as_mut(), standings)?;
-        return Ok(Judged::Sliding(limiter));
+        judged.push(Judged::Sliding(limiter));
+        return Ok(());
     }
-    StringLimiter::judge(request, rules, clock, key.text()?, standings).map(Judged::String)
+    judged.push(Judged::String(StringLimiter::new(request, rules, clock)));
+    match judged.last_mut() {
+        Some(Judged::String(limiter)) => limiter.judge(key.text()?, standings),
+        _ => Ok(()),
+    }
 }
 
 /// Sorts standings from the order of the keys into the order of the call's rules.

@@ -80,11 +80,7 @@ fn fill_few(place: &mut [u8], mut number: u64) -> Option<usize> {
 pub(super) fn width(number: u128) -> usize {
     match u64::try_from(number) {
         Ok(number) => width_of_few(number),
-        Err(_) => std::iter::successors(Some(number), |rest| Some(rest / HALF).filter(|rest| *rest > 0))
-            .last()
-            .and_then(|first| u64::try_from(first).ok())
-            .map_or(0, width_of_few)
-            .saturating_add(DIGITS_THAT_FIT),
+        Err(_) => u64::try_from(number / HALF).map_or(0, width_of_few).saturating_add(DIGITS_THAT_FIT),
     }
 }
 

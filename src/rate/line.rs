@@ -51,14 +51,14 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Anything that a limiter would not have written is [`Error::NotAStringLimiter`].
-    pub fn parse(text: &[u8]) -> Result<Line> {
-        Line::parse_checked(text).ok_or(Error::NotAStringLimiter)
+    /// Reads a text into a line that is empty. Anything that a limiter would not have written is
+    /// [`Error::NotAStringLimiter`]. Not a function that returns the line: it is large, and would be copied several times.
+    pub fn read(&mut self, text: &[u8]) -> Result<()> {
+        self.read_checked(text).ok_or(Error::NotAStringLimiter)
     }
 
-    fn parse_checked(text: &[u8]) -> Option<Line> {
+    fn read_checked(&mut self, text: &[u8]) -> Option<()> {
         let mut rest = text.strip_prefix(HEADER)?;
-        let mut slots = SmallVec::new();
         while !rest.is_empty() {
             let (name, mut numbers) = Name::parse(rest.strip_prefix(b" ")?)?;
             let start = text.len().saturating_sub(numbers.len()).saturating_add(1);
@@ -68,13 +68,15 @@ impl Line {
                 (*value, numbers) = digits::leading(number)?;
                 *width = number.len().saturating_sub(numbers.len());
             }
-            slots.push(Slot { name, state: name.state(values)?, start, widths });
+            self.slots.push(Slot { name, state: name.state(values)?, start, widths });
             rest = numbers;
-            if slots.len() > MOST {
+            if self.slots.len() > MOST {
                 return None;
             }
         }
-        (!slots.is_empty()).then(|| Line { text: Text::from_slice(text), slots, changed: Some(0..0) })
+        self.text.extend_from_slice(text);
+        self.changed = Some(0..0);
+        (!self.slots.is_empty()).then_some(())
     }
 
     pub fn text(&self) -> &[u8] {

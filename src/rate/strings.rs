@@ -63,20 +63,21 @@ struct Numbers {
 }
 
 impl<'r> StringLimiter<'r> {
+    /// For the rules of a key, which are still to be evaluated.
+    pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> StringLimiter<'r> {
+        StringLimiter { request, rules, clock, line: Line::default(), numbers: SmallVec::new() }
+    }
+
     /// Evaluates the rules of a key with its text, `None` if the key does not exist. Appends the result of each rule.
-    pub fn judge(
-        request: &'r Request,
-        rules: &'r [Rule],
-        clock: Clock,
-        text: Option<&[u8]>,
-        standings: &mut Standings,
-    ) -> Result<StringLimiter<'r>> {
-        let line = text.map(Line::parse).transpose()?.unwrap_or_default();
-        let closed_for = line.get(Name::Closed).map_or(0, |closed| clock.until(closed.micros()));
-        let mut numbers = SmallVec::new();
-        for rule in rules {
+    pub fn judge(&mut self, text: Option<&[u8]>, standings: &mut Standings) -> Result<()> {
+        let (request, clock) = (self.request, self.clock);
+        if let Some(text) = text {
+            self.line.read(text)?;
+        }
+        let closed_for = self.line.get(Name::Closed).map_or(0, |closed| clock.until(closed.micros()));
+        for rule in self.rules {
             let name = Name::of(request.algorithm, rule);
-            let state = line.get(name);
+            let state = self.line.get(name);
             // Each by its own newest time: what another window has seen must not let a call through here.
             let at = clock.not_before(state.map(|state| state.micros()));
             let Judged { standing, taken, most } = match request.algorithm {
@@ -86,9 +87,9 @@ impl<'r> StringLimiter<'r> {
             }?;
             let standing = standing.seen_from_behind(clock.until(at));
             standings.push(if closed_for > 0 { standing.closed_for(closed_for, request.cost) } else { standing });
-            numbers.push(Numbers { name, taken, most });
+            self.numbers.push(Numbers { name, taken, most });
         }
-        Ok(StringLimiter { request, rules, clock, line, numbers })
+        Ok(())
     }
 
     /// What to write to the key, if anything. `expiry` is its current expiry.
@@ -156,7 +157,7 @@ impl<'r> StringLimiter<'r> {
         }
         // The rules say how long the new text matters, as they would say it of a text that was read.
         let mut after = Standings::new();
-        StringLimiter::judge(self.request, self.rules, self.clock, Some(self.line.text()), &mut after)?;
+        StringLimiter::new(self.request, self.rules, self.clock).judge(Some(self.line.text()), &mut after)?;
         let wait = after.iter().map(|standing| standing.reset).max();
         self.text_for(wait.unwrap_or(0), expiry)
     }
@@ -188,5 +189,5 @@ impl<'r> StringLimiter<'r> {
 
 /// An error unless a text is a limiter's.
 pub fn recognise_string(text: &[u8]) -> Result<()> {
-    Line::parse(text).map(drop)
+    Line::default().read(text)
 }
