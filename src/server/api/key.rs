@@ -120,12 +120,14 @@ impl<'c> Key<'c> {
         }
     }
 
-    /// Makes the key a string. It may lose its expiry. Not by `RM_StringSet`: that would leave a short string in the form
-    /// which the next call that reads it has to convert.
-    pub fn set_bytes(&mut self, bytes: &[u8]) {
-        // SAFETY: the key is open for writing, and empty or a string.
-        unsafe { api!(RedisModule_StringTruncate)(self.raw(), bytes.len()) };
-        self.overwrite(0, bytes);
+    /// Makes the key a string; it may lose its expiry. A string of the same length is rewritten in place: the server would
+    /// store a new one in its short form, which takes less memory, but the next call that reads it has to convert it.
+    pub fn set_bytes(&mut self, text: &Text) {
+        if self.kind() == KeyType::String && self.len() == text.bytes().len() as u64 {
+            return self.overwrite(0, text.bytes());
+        }
+        // SAFETY: the key is open for writing; the server takes a reference of its own.
+        unsafe { api!(RedisModule_StringSet)(self.raw(), text.raw()) };
     }
 
     /// Adds an element to a sorted set, or moves it.

@@ -186,9 +186,10 @@ impl<'c> rate::Key for Limiter<'c> {
         match write {
             StringWrite::Unlink => self.unlink(),
             StringWrite::Set { text, expire_at_ms } => {
-                key.set_bytes(text);
+                let text = Text::new(text);
+                key.set_bytes(&text);
                 key.expire_at(*expire_at_ms);
-                self.note(Change::Set(Text::new(text), *expire_at_ms));
+                self.note(Change::Set(text, *expire_at_ms));
             }
             StringWrite::Overwrite { offset, bytes } => {
                 key.overwrite(*offset, bytes);
