@@ -27,16 +27,13 @@ pub(super) fn leading(text: &[u8]) -> Option<(u128, &[u8])> {
 
 /// As many digits as are sure to fit.
 fn leading_few(text: &[u8]) -> (u64, &[u8]) {
-    let mut value: u64 = 0;
-    let mut rest = text;
-    for _ in 0..DIGITS_THAT_FIT {
-        let Some((digit, after)) = rest.split_first().and_then(|(byte, after)| Some((digit(byte)?, after))) else {
-            break;
-        };
+    let (mut value, mut digits) = (0_u64, 0);
+    for byte in text.get(..DIGITS_THAT_FIT).unwrap_or(text) {
+        let Some(digit) = digit(byte) else { break };
         value = value.wrapping_mul(BASE).wrapping_add(digit.into());
-        rest = after;
+        digits += 1;
     }
-    (value, rest)
+    (value, text.get(digits..).unwrap_or_default())
 }
 
 fn digit(byte: &u8) -> Option<u8> {

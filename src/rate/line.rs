@@ -36,9 +36,12 @@ struct Slot {
 
 impl Slot {
     fn numbers(&self) -> impl Iterator<Item = (u128, usize)> {
-        let State { at_ms, amount, previous } = self.state;
-        [at_ms.into(), amount, previous.into()].into_iter().zip(self.widths).take(self.name.numbers())
+        numbers(self.state).into_iter().zip(self.widths).take(self.name.numbers())
     }
+}
+
+fn numbers(State { at_ms, amount, previous }: State) -> [u128; 3] {
+    [at_ms.into(), amount, previous.into()]
 }
 
 /// The text of a limiter, parsed.
@@ -101,8 +104,8 @@ impl Line {
     pub fn set(&mut self, name: Name, state: State, most: u128) {
         match self.slots.iter_mut().find(|slot| slot.name == name) {
             Some(slot) => {
-                slot.state = state;
-                match rewrite(&mut self.text, slot) {
+                let before = std::mem::replace(&mut slot.state, state);
+                match rewrite(&mut self.text, slot, numbers(before)) {
                     Some(range) => self.changed = self.changed.take().map(|changed| join(changed, range)),
                     None => self.write(),
                 }
@@ -179,17 +182,17 @@ fn append(text: &mut Text, slot: &mut Slot) {
         text.resize(text.len().saturating_add(*width), b'0');
     }
     slot.widths = widths;
-    rewrite(text, slot);
+    rewrite(text, slot, [0; 3]);
 }
 
-/// Writes the numbers of a slot over those in the text. Returns what changed, from the first digit that did to the end of
-/// the last number that did; `None` if a number does not fit.
-fn rewrite(text: &mut [u8], slot: &Slot) -> Option<Range<usize>> {
+/// Writes the numbers of a slot over those in the text, which are these. Returns what changed, from the first digit that
+/// did to the end of the last number that did; `None` if a number does not fit.
+fn rewrite(text: &mut [u8], slot: &Slot, before: [u128; 3]) -> Option<Range<usize>> {
     let (mut start, mut changed) = (slot.start, 0..0);
-    for (number, width) in slot.numbers() {
+    for ((number, width), before) in slot.numbers().zip(before) {
         let end = start.saturating_add(width);
-        let first = digits::fill(text.get_mut(start..end)?, number)?;
-        if first < width {
+        if number != before {
+            let first = digits::fill(text.get_mut(start..end)?, number)?;
             changed = join(changed, start.saturating_add(first)..end);
         }
         // Behind it is a space, or the end.
