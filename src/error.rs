@@ -239,6 +239,8 @@ pub enum Error {
     NotLeases,
     /// Tokens beyond what a sorted set's scores hold exactly.
     TokensUsedUp,
+    /// The latest end of a lease, in Unix ms.
+    LeaseEndsTooLate(u64),
     /// redis-cell's own words.
     CellInteger(Shown),
     /// This cost would make a limiter's total of units too large for its integer.

@@ -43,6 +43,7 @@ mod rate_counts;
 mod rate_effects;
 mod rate_keys;
 mod rate_leases;
+mod rate_replay;
 mod reads;
 mod recipes;
 mod replication;

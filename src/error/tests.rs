@@ -144,6 +144,7 @@ fn errors() -> Vec<Error> {
         NotAStringLimiter => NotAStringLimiter,
         NotLeases => NotLeases,
         TokensUsedUp => TokensUsedUp,
+        LeaseEndsTooLate(_) => LeaseEndsTooLate(9_007_199_254_740),
         CellInteger(_) => CellInteger(shown("x")),
         LimiterOverflow(_) => LimiterOverflow(5),
         NoTime(_) => NoTime(shown("5")),

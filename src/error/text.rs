@@ -303,6 +303,7 @@ impl fmt::Display for Error {
             NotAStringLimiter => f.write_str("ERR the key holds a string that is not a limiter"),
             NotLeases => f.write_str("ERR the key holds a sorted set that has no leases"),
             TokensUsedUp => f.write_str("ERR the key has no tokens left: RATE.RESET it"),
+            LeaseEndsTooLate(latest) => write!(f, "ERR the lease would end after {latest}, the latest time in ms"),
             CellInteger(Shown(got)) => write!(f, "Cell error: Couldn't parse as integer: {got}"),
             LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),
             NoTime(Shown(got)) => write!(f, "ERR expected AT ms or IN duration, got '{got}'"),

@@ -78,6 +78,10 @@ impl<'c> Key<'c> {
 
     /// When the key expires, in Unix milliseconds.
     pub fn expiry(&self) -> Option<i64> {
+        // Asked for the expiry of an empty key, Redis 8.6 follows a null pointer.
+        if self.kind() == KeyType::Empty {
+            return None;
+        }
         // SAFETY: the key is open. Negative for none.
         Some(unsafe { api!(RedisModule_GetAbsExpire)(self.raw()) }).filter(|at_ms| *at_ms >= 0)
     }
@@ -88,35 +92,42 @@ impl<'c> Key<'c> {
         unsafe { api!(RedisModule_SetAbsExpire)(self.raw(), at_ms) };
     }
 
-    /// The bytes of a string. They are looked at where they are, and nothing may change the key meanwhile. The server
-    /// first gives a short string, or an integer, the form of a long one.
-    pub fn with_bytes<T>(&self, look: impl FnOnce(&[u8]) -> T) -> T {
+    /// The bytes of a string, where they are. Not by `&self`: whatever changes the key would free them. The server first
+    /// gives a short string, or an integer, the form of a long one.
+    pub fn bytes(&mut self) -> &[u8] {
         let mut length = 0;
         // SAFETY: the key is an open string; the bytes are there while nothing changes it.
-        look(unsafe {
+        unsafe {
             let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_READ as c_int);
             if start.is_null() {
                 &[]
             } else {
                 std::slice::from_raw_parts(start.cast(), length)
             }
-        })
+        }
     }
 
-    /// Makes the key a string. One of the same length is rewritten in place; else its expiry is lost.
-    pub fn set_bytes(&self, text: &Text) {
-        let bytes = text.bytes();
+    /// Writes over a part of a string, and leaves its length and its expiry as they are.
+    pub fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
         let mut length = 0;
-        // SAFETY: the key is open for writing, and empty or a string, of which only as many bytes are written as it has.
+        // SAFETY: the key is open for writing, and a string, of which no more bytes are written than it has.
         unsafe {
-            // Of an empty key no byte.
-            let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int);
-            if length == bytes.len() && length > 0 && !start.is_null() {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast(), length);
-            } else {
-                api!(RedisModule_StringSet)(self.raw(), text.raw());
+            let start: *mut u8 =
+                api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int).cast();
+            if !start.is_null() && offset.checked_add(bytes.len()).is_some_and(|end| end <= length) {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), bytes.len());
             }
         }
+    }
+
+    /// Makes the key a string; it may lose its expiry. A string of the same length is rewritten in place: the server would
+    /// store a new one in its short form, which takes less memory, but the next call that reads it has to convert it.
+    pub fn set_bytes(&mut self, text: &Text) {
+        if self.kind() == KeyType::String && self.len() == text.bytes().len() as u64 {
+            return self.overwrite(0, text.bytes());
+        }
+        // SAFETY: the key is open for writing; the server takes a reference of its own.
+        unsafe { api!(RedisModule_StringSet)(self.raw(), text.raw()) };
     }
 
     /// Adds an element to a sorted set, or moves it.

@@ -23,6 +23,9 @@ pub enum Change<'a> {
     Zremrangebyscore(i64),
     /// A string and when it expires, in Unix milliseconds.
     Set(Text<'a>, i64),
+    /// A part of a string, at this offset. Only for a key that is there: on a replica without it, it would make a string
+    /// of zeros.
+    Setrange(usize, SmallVec<[u8; 24]>),
     Hset(Text<'a>, Text<'a>),
     Hdel(Text<'a>),
     Unlink,
@@ -38,6 +41,7 @@ impl Change<'_> {
             Change::Zrem(_) => (EventClass::SortedSet, c"zrem"),
             Change::Zremrangebyscore(_) => (EventClass::SortedSet, c"zremrangebyscore"),
             Change::Set(..) => (EventClass::String, c"set"),
+            Change::Setrange(..) => (EventClass::String, c"setrange"),
             Change::Hset(..) => (EventClass::Hash, c"hset"),
             Change::Hdel(_) => (EventClass::Hash, c"hdel"),
             Change::Unlink | Change::Vanish => (EventClass::Generic, c"del"),
@@ -62,8 +66,9 @@ impl Noted<'_> {
 
     /// Whether both changes fit in one command.
     fn joins(&self, other: &Noted) -> bool {
-        let is_set = matches!(self.change, Change::Set(..));
-        discriminant(&self.change) == discriminant(&other.change) && !is_set && self.is_of(other)
+        let takes_several =
+            matches!(self.change, Change::Zadd(..) | Change::Zrem(_) | Change::Hset(..) | Change::Hdel(_));
+        takes_several && discriminant(&self.change) == discriminant(&other.change) && self.is_of(other)
     }
 }
 
@@ -125,6 +130,7 @@ impl<'a> Effects<'a> {
                     ctx.replicate_zadd(key, number.print(*score), element);
                 }
                 [Noted { key, change: Change::Set(text, at_ms) }] => ctx.replicate_set(key, text, *at_ms),
+                [Noted { key, change: Change::Setrange(offset, bytes) }] => ctx.replicate_setrange(key, *offset, bytes),
                 [first, ..] if first.change.is_propagated() => replicate_run(ctx, &first.key, run, &mut number),
                 _ => {}
             }
@@ -212,8 +218,8 @@ fn replicate_run<'a>(ctx: Ctx, key: &Text<'a>, run: &[Noted<'a>], number: &mut F
                 command = c"ZREMRANGEBYSCORE";
                 args.extend([Text::new(b"0"), Text::new(through.to_string().as_bytes())]);
             }
-            // `Set` has a way of its own.
-            Change::Set(..) | Change::Unlink | Change::Vanish => {}
+            // `Set` and `Setrange` have functions of their own.
+            Change::Set(..) | Change::Setrange(..) | Change::Unlink | Change::Vanish => {}
             Change::Hset(field, value) => {
                 command = c"HSET";
                 args.extend([field.clone(), value.clone()]);
