@@ -95,6 +95,7 @@ fn init(context: &Context, args: &[RedisString]) -> Status {
         context.log_warning(&problem.replace('%', "%%"));
         return Status::Err;
     }
+    command::due::start();
     let of_cell = if config::cl_throttle() { CELL_COMMANDS } else { &[] };
     if server::start(context, COMMANDS.iter().chain(of_cell)) {
         Status::Ok

@@ -4,7 +4,6 @@
 mod api;
 mod call;
 mod module;
-mod moment;
 mod store;
 #[cfg(any(test, fuzzing))]
 #[allow(missing_docs)]
@@ -13,5 +12,4 @@ pub mod tests;
 pub use api::{Access, Arg, Args, Caller, Reply, Stopwatch, Text};
 pub use call::Call;
 pub use module::{run, serve_first, start, stop, tell, wait, Command, Runner, Wait};
-pub use moment::Moment;
 pub use store::{Hash, LeaseKey, Limiter, Schedule, ZSet};

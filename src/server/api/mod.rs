@@ -23,6 +23,7 @@ mod text;
 
 pub use blocked::{on_cron, Blocked, Timer};
 pub use context::{Ctx, EventClass};
+pub use core::{Refusal, SavedReply};
 pub use family::{climbs_for_ranks, find_family};
 pub use key::{Access, Key, KeyType};
 pub use names::{forget_names, kept};

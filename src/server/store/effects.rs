@@ -71,24 +71,12 @@ impl Noted<'_> {
 #[derive(Default)]
 pub struct Effects<'a> {
     noted: SmallVec<[Noted<'a>; 4]>,
-    /// True in a timer, where there is no running command to count for save points.
-    outside_commands: bool,
 }
 
 impl<'a> Effects<'a> {
-    /// Of a timer.
-    pub fn outside_commands() -> Effects<'a> {
-        Effects { outside_commands: true, ..Effects::default() }
-    }
-
     /// Notes a change that was made.
     pub fn note(&mut self, key: &Text<'a>, change: Change<'a>) {
         self.noted.push(Noted { key: key.clone(), change });
-    }
-
-    /// Whether all noted changes have been made known.
-    pub fn is_empty(&self) -> bool {
-        self.noted.is_empty()
     }
 
     /// Propagates and announces all of them, once.
@@ -101,7 +89,7 @@ impl<'a> Effects<'a> {
 
     fn make_some_known(&mut self, ctx: Ctx) {
         stats::WRITES.add(1);
-        if self.outside_commands || !nobody_listens(ctx) {
+        if !nobody_listens(ctx) {
             self.propagate(ctx);
         } else if let [Noted { change: Change::Zadd(..), .. }] = self.noted.as_slice() {
             ctx.count_change();

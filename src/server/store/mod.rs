@@ -17,5 +17,5 @@ pub use hash::Hash;
 pub use leases::LeaseKey;
 pub use limiter::Limiter;
 pub use listeners::listen;
-pub use schedule::Schedule;
+pub use schedule::{Schedule, ScheduleReader};
 pub use zset::ZSet;

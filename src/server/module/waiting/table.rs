@@ -1,26 +1,35 @@
 //! Which clients wait, for which key, in which order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CStr;
 use std::os::raw::c_int;
 
-use crate::due::Demand;
 use crate::server::api::{Blocked, Ctx, Text, Timer};
 
-use super::Show;
+/// The clock by which an item must be due for a client.
+#[derive(Clone, Copy)]
+pub enum Clock {
+    /// The server's.
+    Server,
+    /// The client's own, as it was given with `NOW`: so many milliseconds ahead of [`ticks`](super::clock::ticks).
+    Own(i64),
+}
 
 /// A client that waits.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Waiter {
     pub blocked: Blocked,
-    /// The id that the server gave the client.
-    pub client: u64,
-    pub demand: Demand,
-    /// How far its clock is ahead of the server's, in milliseconds.
-    pub ahead: i64,
+    /// The name of its user; `None` for a client that may do everything.
+    pub user: Option<Text<'static>>,
+    /// The command to run for it when something is due.
+    pub command: &'static CStr,
+    /// The command's arguments, without `BLOCK` and `NOW`.
+    pub args: Vec<Text<'static>>,
+    /// The server refuses the command while it has no memory for it.
+    pub needs_memory: bool,
+    pub clock: Clock,
     /// When its wait times out, on the clock of [`ticks`](super::clock::ticks).
     pub deadline: Option<u64>,
-    /// Writes its reply.
-    pub show: Show,
 }
 
 /// The clients that wait for one key.
@@ -31,8 +40,8 @@ pub struct Queue {
     waiters: BTreeMap<u64, Waiter>,
     /// The deadline and the arrival of each client that has a deadline.
     deadlines: BTreeSet<(u64, u64)>,
-    /// How far the clock of each client is ahead, and its arrival.
-    ahead: BTreeSet<(i64, u64)>,
+    /// How far the clock of each client with a clock of its own is ahead, and the client's arrival.
+    own_clocks: BTreeSet<(i64, u64)>,
     /// When the key is checked next, on the clock of [`ticks`](super::clock::ticks).
     look: Option<u64>,
 }
@@ -66,18 +75,19 @@ impl Table {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.queues.is_empty()
-    }
-
     /// How many clients wait.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
+    /// For how many keys they wait.
+    pub fn keys(&self) -> usize {
+        self.queues.len()
+    }
+
     /// The number of a key's queue.
     pub fn number_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
-        if self.is_empty() {
+        if self.queues.is_empty() {
             return None;
         }
         self.numbers.get(&(database, name.to_vec())).copied()
@@ -90,10 +100,10 @@ impl Table {
     /// Puts a client at the end of the queue of a key. Returns the number of the queue.
     pub fn enter(&mut self, database: c_int, name: &Text, waiter: Waiter) -> u64 {
         self.last_number = self.last_number.wrapping_add(1);
-        let arrival = self.last_number;
+        let (arrival, blocked) = (self.last_number, waiter.blocked);
         let number = *self.numbers.entry((database, name.bytes().to_vec())).or_insert(arrival);
         self.queues.entry(number).or_insert_with(|| Queue::new(database, name)).insert(arrival, waiter);
-        self.places.insert(waiter.blocked, (number, arrival));
+        self.places.insert(blocked, (number, arrival));
         number
     }
 
@@ -151,20 +161,24 @@ impl Queue {
             name: Text::new(name.bytes()),
             waiters: BTreeMap::new(),
             deadlines: BTreeSet::new(),
-            ahead: BTreeSet::new(),
+            own_clocks: BTreeSet::new(),
             look: None,
         }
     }
 
     fn insert(&mut self, arrival: u64, waiter: Waiter) {
         self.deadlines.extend(waiter.deadline.map(|deadline| (deadline, arrival)));
-        self.ahead.insert((waiter.ahead, arrival));
+        if let Clock::Own(ahead) = waiter.clock {
+            self.own_clocks.insert((ahead, arrival));
+        }
         self.waiters.insert(arrival, waiter);
     }
 
     fn remove(&mut self, arrival: u64) {
         let Some(waiter) = self.waiters.remove(&arrival) else { return };
-        self.ahead.remove(&(waiter.ahead, arrival));
+        if let Clock::Own(ahead) = waiter.clock {
+            self.own_clocks.remove(&(ahead, arrival));
+        }
         if let Some(deadline) = waiter.deadline {
             self.deadlines.remove(&(deadline, arrival));
         }
@@ -181,13 +195,18 @@ impl Queue {
     }
 
     /// The clients whose deadline has passed.
-    pub fn ended_by(&self, ticks: u64) -> Vec<Waiter> {
+    pub fn ended_by(&self, ticks: u64) -> Vec<Blocked> {
         let ended = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= ticks);
-        ended.filter_map(|(_, arrival)| self.waiters.get(arrival).copied()).collect()
+        ended.filter_map(|(_, arrival)| self.waiters.get(arrival)).map(|waiter| waiter.blocked).collect()
     }
 
-    /// How far the client's clock that is furthest ahead is ahead of the server's.
-    pub fn furthest_ahead(&self) -> i64 {
-        self.ahead.last().map_or(0, |(ahead, _)| *ahead)
+    /// The time on the clock that is furthest ahead. `now` is the time on the server's.
+    pub fn latest_clock(&self, now: i64, ticks: u64) -> i64 {
+        let own = self.own_clocks.last().map(|(ahead, _)| ahead.saturating_add_unsigned(ticks));
+        if self.own_clocks.len() < self.waiters.len() {
+            own.unwrap_or(now).max(now)
+        } else {
+            own.unwrap_or(now)
+        }
     }
 }
