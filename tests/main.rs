@@ -6,6 +6,7 @@ mod attributes;
 mod bad_input;
 mod boards;
 mod bounds;
+mod callers;
 mod clients;
 mod cluster;
 mod command_docs;

@@ -61,6 +61,16 @@ impl<'c> Opener<'c> {
         }
         Ok(board)
     }
+
+    /// An error unless the caller may also read the board for a span: `WITHRANK PERIOD` shows ranks and scores of it.
+    fn check_readable(&self, period: &Period, span: Span) -> Result<()> {
+        let key = period.key(span);
+        if self.caller.may(&Text::new(&key), Access::Read) {
+            Ok(())
+        } else {
+            Err(Error::NoPermission(NamedKey::Period, Shown::new(&key)))
+        }
+    }
 }
 
 /// Adds the key of the period to an error.
@@ -118,6 +128,9 @@ impl Feed {
         let mut fed = Vec::with_capacity(schema.rules.periods.iter().len());
         for period in schema.rules.periods.iter() {
             if let Some((span, expires)) = period.fed(self.at.unwrap_or(now), now) {
+                if self.ranks == Some(period.unit()) {
+                    opener.check_readable(period, span)?;
+                }
                 let board = opener.open(parent, period, span)?;
                 fed.push(self.prepare_in(board, parent, pairs, (period.unit(), expires))?);
             }

@@ -15,6 +15,7 @@
 mod binaries;
 pub mod boards;
 mod cluster;
+mod compiled;
 mod reply;
 mod server;
 pub mod shards;
@@ -25,6 +26,7 @@ use std::time::{Duration, Instant};
 
 pub use binaries::{module_path, redis_cli, Kind};
 pub use cluster::{Client, Cluster};
+pub use compiled::compiled;
 pub use reply::{cmd, cmdv, expect, reply, show, show_result};
 pub use server::{Builder, Server};
 

@@ -187,6 +187,18 @@ impl<'c> Ctx<'c> {
         })
     }
 
+    /// Whether the server knows a command by this name, which takes arguments. It finds out by calling it without any: that
+    /// runs nothing.
+    pub fn has_command(self, command: &CStr) -> bool {
+        // SAFETY: the name is alive during the call; a reply is freed once.
+        let reply = unsafe { api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"".as_ptr()) };
+        if reply.is_null() {
+            return io::Error::last_os_error().raw_os_error() != Some(libc::ENOENT);
+        }
+        drop(CallReply { raw: reply });
+        true
+    }
+
     /// How many elements are below this one.
     pub fn zrank(self, key: &Text, element: &Text) -> Result<Option<u64>> {
         // SAFETY: the strings are alive during the call.

@@ -14,6 +14,22 @@ use crate::stats;
 /// Up to this many changes are compared one by one.
 const FEW: usize = 16;
 
+/// Every command that the module propagates, here or by a call that propagates itself. `RM_Replicate` says nothing useful
+/// about one that the server does not have, so the module is not loaded without them.
+pub const PROPAGATED: [&CStr; 11] = [
+    c"ZADD",
+    c"ZREM",
+    c"ZREMRANGEBYSCORE",
+    c"ZREMRANGEBYRANK",
+    c"SET",
+    c"SETRANGE",
+    c"HSET",
+    c"HDEL",
+    c"UNLINK",
+    c"PEXPIREAT",
+    c"RENAME",
+];
+
 /// A change of one key, named after the plain command that makes it.
 pub enum Change<'a> {
     /// With the event that announces it.

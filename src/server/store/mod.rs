@@ -12,7 +12,7 @@ mod schedule;
 mod walk;
 mod zset;
 
-pub use effects::{Change, Effects};
+pub use effects::{Change, Effects, PROPAGATED};
 pub use hash::Hash;
 pub use leases::LeaseKey;
 pub use limiter::Limiter;
