@@ -23,9 +23,6 @@ pub enum Refusal {
     KeyMoved,
     /// The cluster is down.
     ClusterDown,
-    /// The user has no permission, or there is no such user any more.
-    NotPermitted,
-    /// Too few replicas, an error of the disk, a replica that is read-only, and whatever else a server may have.
     Other,
 }
 
@@ -258,30 +255,26 @@ impl<'c> Ctx<'c> {
         None
     }
 
-    /// Runs a write command of this module as a user (`None`: one who may do everything). The flag `S` makes the server
-    /// refuse it as it refuses clients: without enough replicas, after an error of the disk, on a replica, in a cluster
-    /// that is down. Memory and pauses are not among the reasons.
-    pub fn run_for(
-        self,
-        user: Option<&Text>,
-        command: &CStr,
-        args: &[&Text],
-    ) -> std::result::Result<SavedReply, Refusal> {
+    /// Runs a write command as a user (`None`: one who may do everything); `None` if the user may not. The flag `S` makes
+    /// the server refuse it as it refuses clients: without enough replicas, after an error of the disk, on a replica. A
+    /// refusal is an error as a reply (`E`): Valkey 9.1 crashes if `S` has to refuse a call without that flag. Memory and
+    /// pauses are no reasons for it.
+    pub fn run_for(self, user: Option<&Text>, command: &CStr, args: &[&Text]) -> Option<SavedReply> {
         let name = Text::new(command.to_bytes());
         let mut words: Vec<*mut RedisModuleString> =
             std::iter::once(&name).chain(args.iter().copied()).map(Text::raw).collect();
         if !user_may_run(user, &mut words) {
-            return Err(Refusal::NotPermitted);
+            return None;
         }
         // SAFETY: the strings are alive during the call; the reply is copied while it is alive, and freed once.
         unsafe {
             let (args, count) = (words.as_mut_ptr().add(1), args.len());
-            let reply = api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"!Sv".as_ptr(), args, count);
+            let reply = api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"!SEv".as_ptr(), args, count);
             if reply.is_null() {
-                return Err(Refusal::of(&io::Error::last_os_error()));
+                return Some(SavedReply::Null);
             }
             let reply = CallReply { raw: reply };
-            Ok(SavedReply::copy(reply.raw))
+            Some(SavedReply::copy(reply.raw))
         }
     }
 

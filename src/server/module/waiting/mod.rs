@@ -153,14 +153,14 @@ fn serve(ctx: Ctx, number: u64) -> Served {
             break;
         };
         match run_for(ctx, &waiter, own_now) {
-            Ok(reply) if reply.is_empty_array() => break,
-            Ok(reply) => {
+            Outcome::NotPermitted => release(ctx, waiter.blocked, Err(Error::NoLongerPermitted)),
+            // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
+            Outcome::Refused => break,
+            Outcome::Ran(reply) if reply.is_empty_array() => break,
+            Outcome::Ran(reply) => {
                 served.changed = true;
                 release(ctx, waiter.blocked, Ok(reply));
             }
-            Err(Refusal::NotPermitted) => release(ctx, waiter.blocked, Err(Error::NoLongerPermitted)),
-            // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
-            Err(_) => break,
         }
     }
     served
@@ -185,11 +185,26 @@ fn first_ready(ctx: Ctx, number: u64, now: i64, due: i64) -> Option<(Waiter, Opt
     ready.next()
 }
 
+/// What became of the command of a waiting client.
+enum Outcome {
+    /// Its user may no longer run it.
+    NotPermitted,
+    /// The server did not run it.
+    Refused,
+    Ran(SavedReply),
+}
+
 /// Runs the command of a waiting client once more.
-fn run_for(ctx: Ctx, waiter: &Waiter, own_now: Option<i64>) -> std::result::Result<SavedReply, Refusal> {
+fn run_for(ctx: Ctx, waiter: &Waiter, own_now: Option<i64>) -> Outcome {
     let now = own_now.map(|now| [Text::new(b"NOW"), Text::new(now.to_string().as_bytes())]);
     let args: Vec<&Text> = waiter.args.iter().chain(now.iter().flatten()).collect();
-    ctx.run_for(waiter.user.as_ref(), waiter.command, &args)
+    // An error can be the server's or the command's. Only a command that ran is counted.
+    let calls = stats::DUE.calls();
+    match ctx.run_for(waiter.user.as_ref(), waiter.command, &args) {
+        None => Outcome::NotPermitted,
+        Some(_) if stats::DUE.calls() == calls => Outcome::Refused,
+        Some(reply) => Outcome::Ran(reply),
+    }
 }
 
 /// Ends the wait of a client with a reply.
