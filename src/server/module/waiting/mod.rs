@@ -27,7 +27,7 @@ use super::super::Call;
 use crate::due::{next_due, MAX_NOW_MS};
 use crate::error::{Error, Result};
 use crate::stats;
-use clock::{regular_check, ticks};
+use clock::{regular_check, Now};
 use table::{Clock, Table, Waiter};
 
 /// So many keys are checked without a pause: a few tenths of a millisecond.
@@ -67,21 +67,21 @@ pub struct Wait<'a> {
 pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) -> bool {
     let user = call.ctx.user_name();
     let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else { return false };
-    let ticks = ticks();
+    let now = Now::read(call.ctx);
     let waiter = Waiter {
         blocked,
         user,
         command: wait.command,
         args: wait.args.iter().map(|arg| Text::new(arg.bytes())).collect(),
         needs_memory: wait.needs_memory,
-        clock: wait.own_now.map_or(Clock::Server, |now| Clock::Own(now.saturating_sub_unsigned(ticks))),
+        clock: wait.own_now.map_or(Clock::Server, |own| Clock::Own(own.saturating_sub_unsigned(now.ticks))),
         // One more, because the current millisecond has already begun: the client must not time out early.
-        deadline: wait.timeout_ms.map(|ms| ticks.saturating_add(ms).saturating_add(1)),
+        deadline: wait.timeout_ms.map(|ms| now.ticks.saturating_add(ms).saturating_add(1)),
     };
     let mut table = table();
     let number = table.enter(call.ctx.database(), key, waiter);
-    plan(&mut table, call.ctx, number, next);
-    start_timer(&mut table, call.ctx);
+    plan(&mut table, &now, number, next);
+    start_timer(&mut table, call.ctx, &now);
     true
 }
 
@@ -90,7 +90,7 @@ pub fn serve_first(call: &Call, key: &Text) {
     let number = table().number_of(call.ctx.database(), key.bytes());
     // In a transaction or a script, whoever waits is served after it. That includes commands that `serve` runs.
     if let Some(number) = number.filter(|_| call.ctx.may_block()) {
-        serve(call.ctx, number);
+        serve(call.ctx, &Now::read(call.ctx), number);
     }
 }
 
@@ -98,33 +98,33 @@ pub fn serve_first(call: &Call, key: &Text) {
 pub fn tell(call: &Call, key: &Text, due: i64) {
     let mut table = table();
     if let Some(number) = table.number_of(call.ctx.database(), key.bytes()) {
-        plan(&mut table, call.ctx, number, Some(due));
-        start_timer(&mut table, call.ctx);
+        let now = Now::read(call.ctx);
+        plan(&mut table, &now, number, Some(due));
+        start_timer(&mut table, call.ctx, &now);
     }
 }
 
 /// Plans the next check of a key: when the item at `next` is due, when a wait times out, or at the next regular check.
-fn plan(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
-    let ticks = ticks();
-    let regular = regular_check(ticks, number, table.keys() as u64);
+fn plan(table: &mut Table, now: &Now, number: u64, next: Option<i64>) {
+    let regular = regular_check(now.ticks, number, table.keys() as u64);
     let Some(queue) = table.queue(number) else { return };
-    let until_due = next.map(|due| due.saturating_sub(queue.latest_clock(ctx.now(), ticks)));
-    let due = until_due.map(|ms| ticks.saturating_add(u64::try_from(ms).unwrap_or(0)));
+    let until_due = next.map(|due| due.saturating_sub(queue.latest_clock(now)));
+    let due = until_due.map(|ms| now.ticks.saturating_add(u64::try_from(ms).unwrap_or(0)));
     let at = due.into_iter().chain(queue.deadline()).fold(regular, u64::min);
     table.plan(number, at);
 }
 
 /// Starts the timer for the earliest planned check, unless it fires by then.
-fn start_timer(table: &mut Table, ctx: Ctx) {
+fn start_timer(table: &mut Table, ctx: Ctx, now: &Now) {
     let Some(at) = table.first_look() else { return };
     if table.timer.as_ref().is_some_and(|(_, fires)| *fires <= at) {
         return;
     }
-    start_timer_at(table, ctx, at);
+    start_timer_at(table, ctx, now, at);
 }
 
-fn start_timer_at(table: &mut Table, ctx: Ctx, at: u64) {
-    let timer = Timer::start(ctx, at.saturating_sub(ticks()), on_timer, std::ptr::null_mut());
+fn start_timer_at(table: &mut Table, ctx: Ctx, now: &Now, at: u64) {
+    let timer = Timer::start(ctx, at.saturating_sub(now.ticks), on_timer, std::ptr::null_mut());
     if let Some((old, _)) = table.timer.replace((timer, at)) {
         old.stop(ctx);
     }
@@ -140,18 +140,17 @@ struct Served {
 }
 
 /// Gives waiting clients the items that are due, first come, first served.
-fn serve(ctx: Ctx, number: u64) -> Served {
+fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
     let mut served = Served::default();
     let Some(name) = table().queue(number).map(|queue| queue.name.clone()) else { return served };
     // If the key holds another type, clients keep waiting, as with the core's blocking commands.
     let first_due = || ScheduleReader::open(ctx, &name).ok().and_then(|items| next_due(&items));
     while let Some(due) = first_due() {
-        let now = ctx.now();
-        let Some((waiter, own_now)) = first_ready(ctx, number, now, due) else {
-            let latest = table().queue(number).map_or(now, |queue| queue.latest_clock(now, ticks()));
-            served.next = Some(due).filter(|due| *due > latest);
+        if table().queue(number).is_none_or(|queue| due > queue.latest_clock(now)) {
+            served.next = Some(due);
             break;
-        };
+        }
+        let Some((waiter, own_now)) = first_ready(ctx, now, number, due) else { break };
         match run_for(ctx, &waiter, own_now) {
             Outcome::NotPermitted => release(ctx, waiter.blocked, Err(Error::NoLongerPermitted)),
             // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
@@ -166,21 +165,17 @@ fn serve(ctx: Ctx, number: u64) -> Served {
     served
 }
 
-/// The first client on whose clock an item with the time `due` is due now, and the time on its own clock.
-fn first_ready(ctx: Ctx, number: u64, now: i64, due: i64) -> Option<(Waiter, Option<i64>)> {
-    let (mut table, ticks) = (table(), ticks());
-    let queue = table.queue(number)?;
-    if due > queue.latest_clock(now, ticks) {
-        return None;
-    }
+/// The first client that can have an item with the time `due` now, and the time on its own clock.
+fn first_ready(ctx: Ctx, now: &Now, number: u64, due: i64) -> Option<(Waiter, Option<i64>)> {
+    let mut table = table();
     let no_memory = ctx.is_out_of_memory();
-    let able = queue.waiters().filter(|waiter| !(no_memory && waiter.needs_memory));
+    let able = table.queue(number)?.waiters().filter(|waiter| !(no_memory && waiter.needs_memory));
     let mut ready = able.filter_map(|waiter| {
         let own_now = match waiter.clock {
             Clock::Server => None,
-            Clock::Own(ahead) => Some(ahead.saturating_add_unsigned(ticks).clamp(0, MAX_NOW_MS)),
+            Clock::Own(ahead) => Some(now.on_own_clock(ahead).clamp(0, MAX_NOW_MS)),
         };
-        (due <= own_now.unwrap_or(now)).then(|| (waiter.clone(), own_now))
+        (due <= own_now.unwrap_or(now.server_ms)).then(|| (waiter.clone(), own_now))
     });
     ready.next()
 }
@@ -225,9 +220,8 @@ fn forget(ctx: Ctx, blocked: Blocked) {
 }
 
 /// Ends all waits that have timed out, with an empty reply.
-fn end_waits(ctx: Ctx, number: u64) {
-    let ticks = ticks();
-    let ended = table().queue(number).map(|queue| queue.ended_by(ticks)).unwrap_or_default();
+fn end_waits(ctx: Ctx, now: &Now, number: u64) {
+    let ended = table().queue(number).map(|queue| queue.ended_by(now.ticks)).unwrap_or_default();
     ended.into_iter().for_each(|blocked| release(ctx, blocked, Ok(SavedReply::Array(Vec::new()))));
 }
 
@@ -239,40 +233,49 @@ fn send_away(ctx: Ctx, number: u64, error: fn() -> Error) -> bool {
     false
 }
 
+/// What the server allows at the moment.
+struct Allowed {
+    /// It is a node of a cluster: the keys may be elsewhere.
+    is_cluster: bool,
+    may_write: bool,
+}
+
 /// Checks the keys whose check is due, and stops after the first one that changed: all changes in one call of a timer
 /// are propagated as one transaction, and changes of different keys should not be in the same transaction. If very many
 /// checks are due, it pauses.
 fn look_at_keys(ctx: Ctx) {
     table().timer = None;
-    let ticks = ticks();
+    // Asked once, because nothing that is checked below changes it. The clock does not have to be read for each key.
+    let now = Now::read(ctx);
+    let allowed = Allowed { is_cluster: ctx.is_cluster(), may_write: ctx.may_write_by_itself() };
     for _ in 0..CHECKS_WITHOUT_PAUSE {
-        let Some(number) = table().take_look(ticks) else { break };
-        if look(ctx, number) {
-            return start_timer(&mut table(), ctx);
+        let Some(number) = table().take_look(now.ticks) else { break };
+        if look(ctx, &now, &allowed, number) {
+            return start_timer(&mut table(), ctx, &Now::read(ctx));
         }
     }
-    let mut table = table();
+    let (mut table, now) = (table(), Now::read(ctx));
     if let Some(at) = table.first_look() {
-        start_timer_at(&mut table, ctx, at.max(ticks.saturating_add(PAUSE_MS)));
+        start_timer_at(&mut table, ctx, &now, at.max(now.ticks.saturating_add(PAUSE_MS)));
     }
 }
 
 /// Serves the clients that wait for a key, ends waits that timed out, and plans the next check. Returns whether the
 /// key was changed.
-fn look(ctx: Ctx, number: u64) -> bool {
+fn look(ctx: Ctx, now: &Now, allowed: &Allowed, number: u64) -> bool {
     let Some((database, name)) = table().queue(number).map(|queue| (queue.database, queue.name.clone())) else {
         return false;
     };
     ctx.select(database);
     // The server ends the waits of its own blocking commands in the same cases.
-    match ctx.is_cluster().then(|| ctx.refusal_to_read(&name)).flatten() {
+    match allowed.is_cluster.then(|| ctx.refusal_to_read(&name)).flatten() {
         Some(Refusal::KeyMoved) => return send_away(ctx, number, || Error::KeyMoved),
         Some(Refusal::ClusterDown) => return send_away(ctx, number, || Error::ClusterDown),
         _ => {}
     }
-    let served = if ctx.may_write_by_itself() { serve(ctx, number) } else { Served::default() };
-    end_waits(ctx, number);
-    plan(&mut table(), ctx, number, served.next);
+    let served = if allowed.may_write { serve(ctx, now, number) } else { Served::default() };
+    end_waits(ctx, now, number);
+    plan(&mut table(), now, number, served.next);
     served.changed
 }
 
@@ -298,10 +301,12 @@ unsafe extern "C" fn on_timer(ctx: *mut RedisModuleCtx, _: *mut c_void) {
 unsafe extern "C" fn on_turn(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
     guarded(|| {
         let mut table = table();
-        let now = ticks();
-        if table.first_look().is_some_and(|at| at.saturating_add(LATE_MS) < now) {
-            // SAFETY: the context lives during the call.
-            start_timer_at(&mut table, unsafe { Ctx::new(ctx) }, now);
+        let Some(at) = table.first_look() else { return };
+        // SAFETY: the context lives during the call.
+        let ctx = unsafe { Ctx::new(ctx) };
+        let now = Now::read(ctx);
+        if at.saturating_add(LATE_MS) < now.ticks {
+            start_timer_at(&mut table, ctx, &now, at);
         }
     });
 }
