@@ -90,7 +90,9 @@ pub fn serve_first(call: &Call, key: &Text) {
     let number = table().number_of(call.ctx.database(), key.bytes());
     // In a transaction or a script, whoever waits is served after it. That includes commands that `serve` runs.
     if let Some(number) = number.filter(|_| call.ctx.may_block()) {
-        serve(call.ctx, &Now::read(call.ctx), number);
+        let now = Now::read(call.ctx);
+        end_waits(call.ctx, &now, number);
+        serve(call.ctx, &now, number);
     }
 }
 
@@ -219,7 +221,8 @@ fn forget(ctx: Ctx, blocked: Blocked) {
     }
 }
 
-/// Ends all waits that have timed out, with an empty reply.
+/// Ends all waits that have timed out, with an empty reply. This comes before anybody is served: a client whose wait is
+/// over may no longer be there to take an item.
 fn end_waits(ctx: Ctx, now: &Now, number: u64) {
     let ended = table().queue(number).map(|queue| queue.ended_by(now.ticks)).unwrap_or_default();
     ended.into_iter().for_each(|blocked| release(ctx, blocked, Ok(SavedReply::Array(Vec::new()))));
@@ -260,7 +263,7 @@ fn look_at_keys(ctx: Ctx) {
     }
 }
 
-/// Serves the clients that wait for a key, ends waits that timed out, and plans the next check. Returns whether the
+/// Ends waits for a key that timed out, serves the other clients, and plans the next check. Returns whether the
 /// key was changed.
 fn look(ctx: Ctx, now: &Now, allowed: &Allowed, number: u64) -> bool {
     let Some((database, name)) = table().queue(number).map(|queue| (queue.database, queue.name.clone())) else {
@@ -273,8 +276,8 @@ fn look(ctx: Ctx, now: &Now, allowed: &Allowed, number: u64) -> bool {
         Some(Refusal::ClusterDown) => return send_away(ctx, number, || Error::ClusterDown),
         _ => {}
     }
-    let served = if allowed.may_write { serve(ctx, now, number) } else { Served::default() };
     end_waits(ctx, now, number);
+    let served = if allowed.may_write { serve(ctx, now, number) } else { Served::default() };
     plan(&mut table(), now, number, served.next);
     served.changed
 }
