@@ -254,6 +254,7 @@ DUE.CLAIM jobs COUNT 0
 DUE.CLAIM jobs LEASE 0
 DUE.CLAIM jobs BLOCK x
 DUE.CLAIM jobs NOW -1
+DUE.CLAIM jobs NOW 1000
 DUE.ACK jobs x a
 "#;
 

@@ -14,6 +14,22 @@ use crate::stats;
 /// Up to this many changes are compared one by one.
 const FEW: usize = 16;
 
+/// Every command that the module propagates, here or by a call that propagates itself. `RM_Replicate` says nothing useful
+/// about one that the server does not have, so the module is not loaded without them.
+pub const PROPAGATED: [&CStr; 11] = [
+    c"ZADD",
+    c"ZREM",
+    c"ZREMRANGEBYSCORE",
+    c"ZREMRANGEBYRANK",
+    c"SET",
+    c"SETRANGE",
+    c"HSET",
+    c"HDEL",
+    c"UNLINK",
+    c"PEXPIREAT",
+    c"RENAME",
+];
+
 /// A change of one key, named after the plain command that makes it.
 pub enum Change<'a> {
     /// With the event that announces it.
@@ -76,24 +92,12 @@ impl Noted<'_> {
 #[derive(Default)]
 pub struct Effects<'a> {
     noted: SmallVec<[Noted<'a>; 4]>,
-    /// True in a timer, where there is no running command to count for save points.
-    outside_commands: bool,
 }
 
 impl<'a> Effects<'a> {
-    /// Of a timer.
-    pub fn outside_commands() -> Effects<'a> {
-        Effects { outside_commands: true, ..Effects::default() }
-    }
-
     /// Notes a change that was made.
     pub fn note(&mut self, key: &Text<'a>, change: Change<'a>) {
         self.noted.push(Noted { key: key.clone(), change });
-    }
-
-    /// Whether all noted changes have been made known.
-    pub fn is_empty(&self) -> bool {
-        self.noted.is_empty()
     }
 
     /// Propagates and announces all of them, once.
@@ -106,7 +110,7 @@ impl<'a> Effects<'a> {
 
     fn make_some_known(&mut self, ctx: Ctx) {
         stats::WRITES.add(1);
-        if self.outside_commands || !nobody_listens(ctx) {
+        if !nobody_listens(ctx) {
             self.propagate(ctx);
         } else if let [Noted { change: Change::Zadd(..), .. }] = self.noted.as_slice() {
             ctx.count_change();
