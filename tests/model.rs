@@ -176,8 +176,9 @@ impl Model {
             None => "nil".into(),
         };
         let row = |(_, name): &(f64, String)| {
-            let score = self.score(name).map_or("nil".into(), |score| format!("\"{score}\""));
-            format!("[{}, {}, \"{name}\", {score}]", rank(self, name), rank(&before, name))
+            let score = |board: &Model| board.score(name).map_or("nil".into(), |score| format!("\"{score}\""));
+            let (rank, score) = ([rank(self, name), rank(&before, name)], [score(self), score(&before)]);
+            format!("[{}, \"{name}\", {}]", rank.join(", "), score.join(", "))
         };
         (command, format!("[{}]", pairs.iter().map(row).collect::<Vec<_>>().join(", ")))
     }
