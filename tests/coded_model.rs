@@ -227,7 +227,9 @@ impl Model {
                 let small = dice.roll(4) as i64;
                 match (kind, long) {
                     (Type::Int, false) => Score::Int(small - 1),
-                    (Type::Int, true) => Score::Int([i64::MAX / 2, i64::MIN / 2, 1_234_567_890_123][small as usize % 3] + small),
+                    (Type::Int, true) => {
+                        Score::Int([i64::MAX / 2, i64::MIN / 2, 1_234_567_890_123][small as usize % 3] + small)
+                    }
                     (Type::Float, false) => Score::Float(small as f64 / 2.0 - 0.5),
                     (Type::Float, true) => Score::Float(small as f64 - 1.0 + 0.123_456_7),
                 }
@@ -334,7 +336,8 @@ impl Model {
             let (member, scores, at) = (format!("m{}", dice.roll(24)), self.scores(dice), self.at(dice));
             let fields: Vec<String> =
                 scores.iter().enumerate().map(|(at, score)| format!("\"f{at}\":{}", score.text())).collect();
-            words.push(format!(r#"{{"member":"{member}","scores":{{{}}},"time":{at}}}"#, fields.join(",")).into_bytes());
+            words
+                .push(format!(r#"{{"member":"{member}","scores":{{{}}},"time":{at}}}"#, fields.join(",")).into_bytes());
             let old = self.find(member.as_bytes()).map(|row| row.scores.clone());
             let is_better = |old: &Vec<Score>| self.fields_order(&scores, old).is_lt();
             if old.as_ref().is_none_or(|old| !nx && (!self.best || is_better(old))) {
@@ -480,7 +483,9 @@ impl Model {
                 let mut found: Vec<&Row> = [&member, &other].iter().filter_map(|name| self.find(name)).collect();
                 found.sort_by(|a, b| self.whole_order(a, b));
                 found.dedup_by(|a, b| a.name == b.name);
-                let place = |row: &Row| 1 + found.iter().filter(|it| self.fields_order(&it.scores, &row.scores).is_lt()).count();
+                let place = |row: &Row| {
+                    1 + found.iter().filter(|it| self.fields_order(&it.scores, &row.scores).is_lt()).count()
+                };
                 let rows: Vec<String> = found
                     .iter()
                     .map(|row| format!("[{}, {}", place(row), &self.shown(row, "COMPETITION", false)[1..]))

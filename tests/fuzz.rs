@@ -22,7 +22,7 @@ const CHAPTER: u64 = 200;
 const KEYS: &[&[u8]] = &[
     b"plain",
     b"packed",
-    b"spilled",
+    b"coded",
     b"late",
     b"wide",
     b"attributes",
@@ -55,7 +55,7 @@ const FOREIGN: &[&str] = &[
     "HSET rank:data:{foreign} :x {}",
     "RPUSH rank:other:{plain} x",
     "HSET rank:data:{plain} a {}",
-    "HSET rank:members:{spilled} a b",
+    "HSET rank:members:{coded} a b",
     "HSET plain:data a {}",
 ];
 
@@ -85,6 +85,7 @@ const WORDS: &[&[u8]] = &[
     b"S",
     b"UPDATE",
     b"ADOPT",
+    b"SINCE",
     b"LIKE",
     b"DATA",
     b"OWNED",
@@ -176,11 +177,20 @@ const MEMBERS: &[&[u8]] = &[
     b"x",
     b"",
     b"\x00rank 2 FIELD a DESC INT",
-    b"\x00rank 2 FIELD a DESC INT DATA players OWNED spilled",
-    b"\x01\0\0\0\x01a\x80\0\0\0\0\0\0\x01",
-    b"\x01\0\0\0\x01a\x80\0\0\0\0\0\0\x01\x80\0\0\0\0\0\0\x02",
-    b"\x01\xff\xff\xff\xff",
-    b"\x02\x80\0\0\0\0\0\0\x01\x80\0\0\0\0\0\0\x02a",
+    b"\x00rank 2 FIELD a DESC INT DATA players OWNED coded",
+    b"\x00rank 1 FIELD a DESC INT",
+    b"\x00rank 2 FIELD a DESC INT TIES FIRST SINCE 1700000000000",
+    b"\x01",
+    b"\x01\0a",
+    b"\x01\0b",
+    b"\x01\0c",
+    b"\x01\x01c",
+    b"\x01\xffb",
+    b"\x02",
+    b"\x02\0a",
+    b"\x02\x01",
+    b"\x02\x01\0b",
+    b"\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfec",
     b"\x00rank ",
     b"\x00rank 9 ",
     b"\x00",
@@ -223,7 +233,10 @@ impl Fuzzer {
         // Scores and members in turn now and then, so that calls succeed too.
         if self.dice.once_in(3) {
             for at in 0..count {
-                args.push(if at % 2 == 0 {
+                args.push(if at % 2 == 0 && self.dice.once_in(4) {
+                    // Too long for a score.
+                    self.dice.pick(&[&b"9223372036854775807"[..], b"-9000000000000000000", b"0.1234567"]).to_vec()
+                } else if at % 2 == 0 {
                     self.dice.pick(&NUMBERS[..8]).to_vec()
                 } else {
                     self.dice.pick(MEMBERS).to_vec()
@@ -241,7 +254,7 @@ impl Fuzzer {
     /// A core command that does what no command of the module would.
     fn tamper(&mut self) -> Vec<Vec<u8>> {
         let board =
-            self.dice.pick(&[&b"plain"[..], b"packed", b"spilled", b"late", b"wide", b"attributes", b"{t}a"]).to_vec();
+            self.dice.pick(&[&b"plain"[..], b"packed", b"coded", b"late", b"wide", b"attributes", b"{t}a"]).to_vec();
         let hash = self.dice.pick(&[&b"players"[..], b"owned"]).to_vec();
         let limiter = self.dice.pick(&[&b"limit"[..], b"limit2", b"limit3", b"limit4"]).to_vec();
         let (member, value) = (self.dice.pick(MEMBERS).to_vec(), self.word());
@@ -249,7 +262,23 @@ impl Fuzzer {
         let (last, token) = ([b"-", self.number(1 << 54).as_slice()].concat(), self.number(1 << 54));
         let (random, score) = (self.bytes(), self.dice.pick(NUMBERS).to_vec());
         let command = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect::<Vec<_>>();
-        match self.dice.roll(21) {
+        // Near the scores of members, and of index entries.
+        let code = match self.dice.roll(3) {
+            0 => f64::from_bits((self.dice.roll(1 << 62) as u64) + (1 << 52)),
+            1 => -f64::from_bits((self.dice.roll(1 << 62) as u64) + (1 << 52)),
+            _ => -f64::from_bits((1 << 62) + (1 << 52) + (self.dice.roll(1 << 61) as u64)),
+        };
+        let code = code.to_string().into_bytes();
+        let rank = (self.dice.roll(8) as i64 - 4).to_string().into_bytes();
+        let other = self.dice.pick(&[&b"coded"[..], b"late", b"wide", b"packed"]).to_vec();
+        let aggregate = self.dice.pick(&[&b"SUM"[..], b"MIN", b"MAX"]).to_vec();
+        match self.dice.roll(27) {
+            21 => command(&[b"ZADD", &board, &code, &member]),
+            22 => command(&[b"ZADD", &board, &code, &random]),
+            23 => command(&[b"ZINCRBY", &board, &code, &member]),
+            24 => command(&[b"ZUNIONSTORE", &board, b"2", &board, &other, b"AGGREGATE", &aggregate]),
+            25 => command(&[b"ZREMRANGEBYRANK", &board, &rank, &rank]),
+            26 => command(&[b"ZREM", &board, &member]),
             0 => command(&[b"HSET", &hash, &member, &value]),
             1 => command(&[b"HSET", &hash, &member, &random]),
             2 | 14 => command(&[b"SET", &limiter, &state]),
@@ -272,7 +301,7 @@ impl Fuzzer {
             17 => command(&[b"ZADD", &limiter, &last, b"last", &time, &token]),
             18 => command(&[b"SETRANGE", &limiter, &place, &member]),
             19 => command(&[b"DEL", if self.dice.once_in(2) { &limiter } else { &board }]),
-            _ => command(&[b"COPY", &board, self.dice.pick(&[&b"plain"[..], b"spilled", b"owned"]), b"REPLACE"]),
+            _ => command(&[b"COPY", &board, self.dice.pick(&[&b"plain"[..], b"coded", b"owned"]), b"REPLACE"]),
         }
     }
 
@@ -328,18 +357,21 @@ impl Fuzzer {
     fn marker(&mut self) -> Vec<u8> {
         let texts: &[&[u8]] = &[
             b"2 FIELD a DESC INT",
-            b"1",
-            b"1 ",
-            b"1 xyz",
-            b"2 FIELD a DESC INT",
+            b"2",
+            b"2 ",
+            b"2 xyz",
+            b"1 FIELD a DESC INT",
             b" ",
-            b"2 FIELD a DESC DIGITS 18 FIELD b ASC DIGITS 18 TIES FIRST MS KEEP 3",
+            b"2 FIELD a DESC DIGITS 18 FIELD b ASC DIGITS 18 TIES FIRST MS KEEP 3 SINCE 5",
+            b"2 FIELD a DESC INT TIES LAST S SINCE 9007199254740991",
+            b"2 FIELD a DESC INT TIES LAST SINCE -1",
+            b"2 FIELD a DESC RANGE -9223372036854775808 9223372036854775806 FIELD b ASC FLOAT SINCE 5",
             b"2 FIELD a DESC BITS 63",
             b"2 FIELD a DESC RANGE 5 5",
-            b"1 KEEP 0",
+            b"2 KEEP 0",
             b"2 FIELD a ASC FLOAT KEEP 18446744073709551615",
             b"2 FIELD a DESC FLOAT DATA players",
-            b"2 FIELD a DESC INT FIELD b DESC INT DATA owned OWNED spilled",
+            b"2 FIELD a DESC INT FIELD b DESC INT DATA owned OWNED coded",
             b"2 FIELD a DESC FLOAT DATA owned OWNED",
             b"2 FIELD a DESC FLOAT DATA %6",
             b"2 FIELD a DESC FLOAT DATA %zz OWNED %",
@@ -365,12 +397,14 @@ fn set_up(con: &mut redis::Connection) {
         "RANK.ADD plain 1 a 2 b 3 c",
         "RANK.CREATE packed FIELD a DIGITS 3 FIELD b DIGITS 3",
         "RANK.ADD packed 1 2 a 3 4 b",
-        "RANK.CREATE spilled FIELD a INT FIELD b INT DATA owned OWNED",
-        "RANK.ADD spilled DATA {\"k\":\"v\"} 1 2 a",
+        "RANK.CREATE coded FIELD a INT FIELD b INT DATA owned OWNED",
+        "RANK.ADD coded DATA {\"k\":\"v\"} 1 2 a",
+        "RANK.ADD coded 1 9000000000000000000 b 9000000000000000000 9000000000000000000 c",
         "RANK.CREATE late FIELD a INT FIELD b FLOAT TIES LAST KEEP 5",
         "RANK.ADD late 1 2 a 3 4 b",
+        "RANK.ADD late AT 5 1 0.1234567 c",
         "RANK.CREATE wide FIELD a BITS 31 FIELD b BITS 31",
-        "RANK.ADD wide 1 2 a",
+        "RANK.ADD wide 1 2 a 3 4 \"\\x01\"",
         "RANK.CREATE attributes KEEP 9 DATA players",
         "RANK.ADD attributes DATA {\"n\":1} 1 a",
         "RANK.MULTISET {t}a 1 2 a",

@@ -177,8 +177,7 @@ impl Model {
         };
         let row = |(_, name): &(f64, String)| {
             let score = |board: &Model| board.score(name).map_or("nil".into(), |score| format!("\"{score}\""));
-            let (rank, score) = ([rank(self, name), rank(&before, name)], [score(self), score(&before)]);
-            format!("[{}, \"{name}\", {}]", rank.join(", "), score.join(", "))
+            format!("[{}, {}, \"{name}\", {}, {}]", rank(self, name), rank(&before, name), score(self), score(&before))
         };
         (command, format!("[{}]", pairs.iter().map(row).collect::<Vec<_>>().join(", ")))
     }

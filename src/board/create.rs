@@ -20,20 +20,15 @@ const SAMPLES: u64 = 1_000;
 /// What `RANK.ALTER` changes; `None` leaves a rule as it is.
 #[derive(Default)]
 pub struct Alteration {
-    /// The bound, or none.
     pub keep: Option<Option<u64>>,
-    /// The update rule.
     pub update: Option<Update>,
-    /// The hash of attributes, or none.
     pub data: Option<Option<Data>>,
     /// For each unit that is named, its period, or none.
     pub periods: Vec<(PeriodUnit, Option<Period>)>,
-    /// How far the boundaries of periods are moved.
     pub offset: Option<Offset>,
 }
 
 impl Alteration {
-    /// The rules after the alteration.
     pub fn apply(self, rules: &Rules) -> Result<Rules> {
         let mut rules = rules.clone();
         rules.keep = self.keep.unwrap_or(rules.keep);

@@ -56,17 +56,14 @@ pub fn split_wrapped(element: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(last + 1)
 }
 
-/// The element of a wrapped member.
 pub(super) fn wrapped<S: Store>(store: &S, tail: &[u8], name: &[u8]) -> S::Name {
     joined([&[WRAPPED_TAG], tail, name], |element| store.name(element))
 }
 
-/// The element of one of a name's entries.
 pub(super) fn entry<S: Store>(store: &S, number: u8, name: &[u8]) -> S::Name {
     joined([&[ENTRY_TAG, number], name, &[]], |element| store.name(element))
 }
 
-/// The number and the name of an entry.
 pub(super) fn split_entry(element: &[u8]) -> Option<(u8, &[u8])> {
     match element {
         [ENTRY_TAG, number, name @ ..] => Some((*number, name)),
@@ -110,7 +107,6 @@ pub(super) fn is_entry(element: &[u8], score: f64) -> bool {
     split_entry(element).is_some_and(|(number, _)| read_entry(number, score, &mut Tail::new()).is_some())
 }
 
-/// What the entries of a name say.
 pub(super) enum Entries {
     Absent,
     Tail(Tail),
@@ -118,7 +114,6 @@ pub(super) enum Entries {
     Damaged,
 }
 
-/// Reads the entries of a name.
 pub(super) fn read_entries<S: Store>(store: &S, name: &[u8]) -> Entries {
     let mut tail = Tail::new();
     for number in 0..=u8::MAX {

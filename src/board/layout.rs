@@ -45,7 +45,6 @@ enum Form {
     Coded,
 }
 
-/// Where each value of a schema goes.
 #[derive(Debug)]
 pub struct Layout {
     form: Form,
@@ -56,12 +55,9 @@ pub struct Layout {
     clock: Option<(Unit, bool)>,
 }
 
-/// What an element says about its member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
-    /// One value for each field.
     pub values: Tuple,
-    /// The tie time in Unix milliseconds.
     pub time: Option<i64>,
 }
 
@@ -118,7 +114,6 @@ impl Slot {
 }
 
 impl Layout {
-    /// The schema alone determines the layout.
     pub fn choose(rules: &Rules) -> Layout {
         let direction = rules.fields.first().map_or(Order::Descending, |field| field.order);
         let slots: Vec<Slot> = rules
@@ -155,7 +150,6 @@ impl Layout {
         Layout { form, slots, radixes, clock }
     }
 
-    /// Whether the score is the value itself.
     pub fn is_plain(&self) -> bool {
         self.form == Form::Plain
     }
@@ -165,12 +159,10 @@ impl Layout {
         self.form == Form::Coded
     }
 
-    /// Whether the board orders equal members by time.
     pub fn has_time(&self) -> bool {
         self.clock.is_some()
     }
 
-    /// What `RANK.INFO` calls it.
     pub fn name(&self) -> &'static str {
         match self.form {
             Form::Plain => "plain",

@@ -12,20 +12,15 @@ use crate::error::Result;
 /// The bytes of a name; most names are short.
 type NameBytes = SmallVec<[u8; 32]>;
 
-/// One line of a board.
 pub struct Row {
-    /// From 1.
     pub rank: u64,
-    /// The member's name.
     member: NameBytes,
-    /// One value for each field.
     pub values: Tuple,
     /// The tie time in Unix milliseconds, where the board keeps times.
     pub time: Option<i64>,
 }
 
 impl Row {
-    /// The member's name.
     pub fn member(&self) -> &[u8] {
         &self.member
     }
@@ -34,7 +29,6 @@ impl Row {
 /// Members that share a rank.
 #[derive(Clone, Default)]
 pub struct Group {
-    /// Their rank.
     pub rank: u64,
     /// Their names in one buffer. Copying them is faster than holding a server string for each.
     names: Vec<u8>,
@@ -50,7 +44,6 @@ impl Group {
         self.ends.push(self.names.len());
     }
 
-    /// Becomes an empty group of another rank.
     fn restart(&mut self, rank: u64) {
         self.rank = rank;
         self.names.clear();
@@ -72,7 +65,6 @@ impl Group {
 /// Keeps the rank while walking from the best to the worst.
 struct Counter {
     kind: Kind,
-    /// How many members were passed.
     position: u64,
     /// The rank of the last member; before the list begins, that of its first member.
     rank: u64,
@@ -81,7 +73,6 @@ struct Counter {
 }
 
 impl Counter {
-    /// Of a list that begins at a position, with this rank.
     fn new(kind: Kind, position: u64, rank: u64) -> Counter {
         Counter { kind, position, rank, began: false }
     }
@@ -101,12 +92,10 @@ impl Counter {
 }
 
 impl<S: Store> Board<S> {
-    /// How many of `count` rows exist from a position on.
     pub fn rows_from(&self, first: u64, count: u64) -> Result<u64> {
         Ok(self.members()?.saturating_sub(first).min(count))
     }
 
-    /// The rows from a position on.
     pub fn rows(&self, first: u64, count: u64, kind: Kind) -> Result<Vec<Row>> {
         self.rows_from_spot(first, None, count, kind)
     }
@@ -178,14 +167,12 @@ impl<S: Store> Board<S> {
         reached.then_some(equals)
     }
 
-    /// The row of a member.
     #[inline(always)]
     pub fn row(&self, found: Found<S::Name>, kind: Kind) -> Result<Row> {
         let rank = self.rank(&found, kind)?;
         Ok(self.row_ranked(found, rank))
     }
 
-    /// The row of a member whose rank is known.
     #[inline]
     pub fn row_ranked(&self, found: Found<S::Name>, rank: u64) -> Row {
         self.row_of(&found.element, found.decoded, rank)

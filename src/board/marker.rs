@@ -11,7 +11,6 @@ use crate::calendar::MAX_MS;
 use crate::error::{Damage, Error, Result, Shown};
 use crate::number::parse_integer;
 
-/// What every marker starts with.
 pub const MARKER_START: &[u8] = b"\0rank ";
 const VERSION: &[u8] = b"2";
 /// What comes before the last word of the text of a board with tie times.
@@ -36,19 +35,14 @@ struct Interned {
     last: [Option<Parsed>; 2],
 }
 
-/// The text of a schema, and the schema.
 type Parsed = (Box<[u8]>, Arc<Schema>);
 
-/// A board's marker.
 pub struct Marker<N> {
-    /// The element itself.
     pub element: N,
-    /// What it says.
     pub schema: Arc<Schema>,
     /// Unix milliseconds that tie times are counted from. It differs from board to board, and so is not part of the schema,
     /// which boards share.
     pub since: i64,
-    /// Whether the board may have index entries.
     pub has_entries: bool,
 }
 
@@ -56,7 +50,6 @@ fn make_implicit() -> Arc<Schema> {
     Arc::new(Schema::implicit())
 }
 
-/// The schema of a sorted set that has none of its own.
 pub fn implicit_schema() -> Arc<Schema> {
     Arc::clone(&IMPLICIT)
 }

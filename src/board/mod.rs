@@ -50,9 +50,7 @@ use index::{needs_wrapping, wrapped};
 use layout::SortKey;
 use marker::marker_text;
 
-/// A sorted set as a leaderboard.
 pub struct Board<S: Store> {
-    /// The sorted set.
     pub store: S,
     /// The element that carries the schema.
     marker: Option<S::Name>,
@@ -68,13 +66,9 @@ pub struct Board<S: Store> {
     departed: Option<Vec<S::Name>>,
 }
 
-/// A member that was found on the board.
 pub struct Found<N> {
-    /// Its element.
     pub element: N,
-    /// The score of the element.
     pub score: f64,
-    /// What the element says.
     pub decoded: Decoded,
 }
 
@@ -104,7 +98,6 @@ impl<S: Store> Board<S> {
         Ok(Board::with_marker(store, marker))
     }
 
-    /// The board of a store whose marker was found.
     #[inline(always)]
     pub fn with_marker(store: S, marker: Option<Marker<S::Name>>) -> Board<S> {
         let (marker, schema, since, entries) = match marker {
@@ -125,7 +118,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// How members are ordered.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -142,12 +134,10 @@ impl<S: Store> Board<S> {
         self.since = since;
     }
 
-    /// The text of the schema, if the board has one of its own.
     pub fn schema_text(&self) -> Option<&[u8]> {
         self.marker.as_ref().map(|marker| marker_text(marker.as_ref()))
     }
 
-    /// Bounds what `DENSE` ranks may cost.
     pub fn set_max_hops(&self, hops: u64) {
         self.hops.set(hops);
     }
@@ -157,7 +147,6 @@ impl<S: Store> Board<S> {
         self.departed = Some(Vec::new());
     }
 
-    /// The members that left and are not back.
     pub fn departed(&self) -> &[S::Name] {
         self.departed.as_deref().unwrap_or_default()
     }
@@ -179,7 +168,6 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    /// How many members there are.
     #[inline]
     pub fn members(&self) -> Result<u64> {
         Ok(self.store.card().saturating_sub(self.elements_below_members()?))
@@ -196,7 +184,6 @@ impl<S: Store> Board<S> {
         Ok(below)
     }
 
-    /// Whether all members fit their scores.
     fn has_no_entries(&self) -> bool {
         self.entries.get() == Some(0)
     }
@@ -218,7 +205,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// The member's name inside its element.
     pub fn name_of<'e>(&self, element: &'e S::Name) -> &'e [u8] {
         self.split(element).map_or(element.as_ref(), |(_, name)| name)
     }
@@ -239,7 +225,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// A member that was found on the board.
     #[inline(always)]
     pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
         let Some((element, score)) = self.locate(member)? else { return Ok(None) };
@@ -247,7 +232,6 @@ impl<S: Store> Board<S> {
         Ok(Some(Found { element, score, decoded }))
     }
 
-    /// Whether a member is on the board.
     pub fn has(&self, member: &S::Name) -> bool {
         matches!(self.locate(member), Ok(Some(_)))
     }
@@ -276,7 +260,6 @@ impl<S: Store> Board<S> {
         })
     }
 
-    /// The position of a member's element.
     pub fn position(&self, element: &S::Name) -> Result<Option<u64>> {
         let Some(index) = self.store.index(element)? else { return Ok(None) };
         Ok(Some(match self.order {

@@ -30,7 +30,6 @@ pub enum PeriodUnit {
 /// One of a board's periods, such as its days. Each span of time has a board of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// How time is divided into spans.
     pub cycle: Cycle,
     /// The beginning of the key of each board.
     pub prefix: Vec<u8>,
@@ -38,7 +37,6 @@ pub struct Period {
     pub past: u16,
 }
 
-/// The periods of a board.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Periods {
     /// Sorted by unit, shortest first.
@@ -50,7 +48,6 @@ impl PeriodUnit {
     /// All units, for error messages.
     pub const TAKES: &'static str = "HOUR, DAY, WEEK, MONTH, YEAR or EVERY";
 
-    /// The unit of this name, which is case-insensitive.
     pub fn parse(word: &[u8]) -> Option<PeriodUnit> {
         if word.eq_ignore_ascii_case(b"EVERY") {
             return Some(PeriodUnit::Every);
@@ -58,7 +55,6 @@ impl PeriodUnit {
         Unit::parse(word).map(PeriodUnit::Calendar)
     }
 
-    /// The name in lower case.
     pub fn name(self) -> &'static str {
         match self {
             PeriodUnit::Calendar(unit) => unit.name(),
@@ -68,7 +64,6 @@ impl PeriodUnit {
 }
 
 impl Period {
-    /// The unit of this period.
     pub fn unit(&self) -> PeriodUnit {
         match self.cycle {
             Cycle::Calendar(unit, _) => PeriodUnit::Calendar(unit),
@@ -76,14 +71,12 @@ impl Period {
         }
     }
 
-    /// The key of the board for a span.
     pub fn key(&self, span: Span) -> SmallVec<[u8; 64]> {
         let mut key = SmallVec::from_slice(&self.prefix);
         self.cycle.write_id(span, &mut |bytes| key.extend_from_slice(bytes));
         key
     }
 
-    /// When the board for a span expires.
     pub fn expires(&self, span: Span) -> i64 {
         self.cycle.neighbour(span, i64::from(self.past)).map_or(span.end, |last| last.end)
     }
@@ -134,12 +127,10 @@ impl Periods {
         Ok(Periods { list, offset })
     }
 
-    /// Whether the board has no periods.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// All periods, shortest first.
     pub fn iter(&self) -> std::slice::Iter<'_, Period> {
         self.list.iter()
     }
@@ -149,7 +140,6 @@ impl Periods {
         self.offset
     }
 
-    /// The period of this unit, or an error if the board has none.
     pub fn of(&self, unit: PeriodUnit) -> Result<&Period> {
         self.list.iter().find(|period| period.unit() == unit).ok_or(Error::NoSuchPeriod(unit.name()))
     }
@@ -252,7 +242,6 @@ pub(super) fn read_offset(words: &mut Words) -> Result<Offset> {
     parse_offset(words.next().ok_or(Error::OptionWithoutValue("OFFSET"))?)
 }
 
-/// Parses an offset.
 pub fn parse_offset(word: &[u8]) -> Result<Offset> {
     let takes = "+hh:mm or -hh:mm, less than a day";
     Offset::parse(word).ok_or(Error::Takes { what: "OFFSET", takes, got: Shown::new(word) })

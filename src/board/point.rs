@@ -11,11 +11,8 @@ use super::value::Tuple;
 use super::Board;
 use crate::error::{Error, Result};
 
-/// A point in the order of a board.
 pub struct Point<'n> {
-    /// One value for each field.
     pub values: Tuple,
-    /// The tie time in Unix milliseconds.
     pub at: Option<i64>,
     /// The name. On a board with tie times it is ignored if `at` is `None`.
     pub member: Option<&'n [u8]>,
@@ -61,7 +58,6 @@ impl<S: Store> Board<S> {
         point.member.is_some() && (point.at.is_some() || !self.schema.layout.has_time())
     }
 
-    /// The tie time of a point.
     fn time_of(&self, point: &Point) -> Result<Option<i64>> {
         let Some(at) = point.at else { return Ok(None) };
         if !self.schema.layout.has_time() {
@@ -70,7 +66,6 @@ impl<S: Store> Board<S> {
         Ok(Some(at))
     }
 
-    /// How many members are before a point.
     fn before_point(&self, point: &Point, equals: Equals) -> Result<u64> {
         let time = self.time_of(point)?;
         let layout = &self.schema.layout;

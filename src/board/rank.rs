@@ -13,7 +13,6 @@ use super::value::{Tuple, Value};
 use super::{Board, Found};
 use crate::error::{Error, Result};
 
-/// What a rank counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Better members.
@@ -73,7 +72,6 @@ const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 pub(super) const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
 
 impl<S: Store> Board<S> {
-    /// The default kind of rank of the board.
     pub fn default_kind(&self) -> Kind {
         match self.schema.rules.ties {
             Ties::Shared => Kind::Competition,
@@ -81,7 +79,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// The rank of a member, from 1.
     pub fn rank(&self, found: &Found<S::Name>, kind: Kind) -> Result<u64> {
         Ok(1 + match kind {
             Kind::Competition => self.better(&found.decoded.values, Some(found))?,
@@ -100,7 +97,6 @@ impl<S: Store> Board<S> {
         })
     }
 
-    /// The order of the board, best first.
     pub fn compare(&self, a: &Found<S::Name>, b: &Found<S::Name>) -> Ordering {
         self.best_first((a.score, a.element.as_ref()), (b.score, b.element.as_ref()))
     }
@@ -115,7 +111,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// How many members are better on the fields.
     pub fn better(&self, values: &[Value], own: Option<&Found<S::Name>>) -> Result<u64> {
         let lone_score = match own {
             // A member that fits has its score with its equals alone.
@@ -137,13 +132,11 @@ impl<S: Store> Board<S> {
         })
     }
 
-    /// How many members are worse on the fields.
     pub fn worse(&self, values: &[Value]) -> Result<u64> {
         let edge = self.group_edge(values, self.order == Order::Ascending);
         Ok(self.members()?.saturating_sub(self.better_than_index(self.index_of(&edge, None)?)?))
     }
 
-    /// The edge above or below all members with these values.
     fn group_edge(&self, values: &[Value], above: bool) -> Edge {
         Edge::at(self.schema.layout.group_edge(values, above), above)
     }
@@ -238,7 +231,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// On a board with a schema, members have scores above this one.
     pub(super) fn top_of_others(&self) -> f64 {
         if self.schema.layout.is_coded() {
             TOP_OF_INDEX
@@ -364,12 +356,10 @@ pub struct FieldBound {
     pub value: Value,
     /// What the client wrote, rounded down, and whether it was whole: for integer fields, where a double may be too coarse.
     pub floor: (i128, bool),
-    /// Whether the value itself is left out.
     pub exclusive: bool,
 }
 
 impl FieldBound {
-    /// The bound at a value.
     pub fn new(value: Value, exclusive: bool) -> FieldBound {
         let floor = match value {
             Value::Integer(value) => (i128::from(value), true),

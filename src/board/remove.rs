@@ -7,7 +7,6 @@ use super::Board;
 use crate::error::Result;
 
 impl<S: Store> Board<S> {
-    /// Removes members. Returns how many there were.
     pub fn remove(&mut self, members: &[S::Name]) -> Result<u64> {
         let elements = self.prepare_removal(members)?;
         Ok(self.commit_removal(elements))
@@ -20,7 +19,6 @@ impl<S: Store> Board<S> {
         members.iter().filter_map(|member| locate(member).transpose()).collect()
     }
 
-    /// Removes elements: how many were there.
     pub fn commit_removal(&mut self, elements: Vec<S::Name>) -> u64 {
         let mut removed = 0;
         for element in elements {

@@ -19,14 +19,11 @@ const MOST_IN_VAIN: u64 = 100;
 /// The first character of a cursor that is a name. The server's cursors are numbers.
 const NAME_TAG: u8 = b'n';
 
-/// Where a scan continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
     /// At the beginning. As a result: the scan is over.
     End,
-    /// At the server's own cursor.
     Server(u64),
-    /// After this name.
     Name(Vec<u8>),
 }
 
@@ -51,12 +48,10 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// How long a step of a scan may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// About this many rows.
     pub count: u64,
-    /// Never more than this many.
     pub most: u64,
 }
 

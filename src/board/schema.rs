@@ -7,14 +7,12 @@ use crate::error::{Error, Result, Shown};
 use crate::number::{parse_extended, parse_finite, parse_integer};
 use crate::shard::Shard;
 
-/// Which end of a field is better. Named after the words of `RANK.CREATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Ascending,
     Descending,
 }
 
-/// The values that a field takes. Named after the words of `RANK.CREATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     Float,
@@ -24,7 +22,6 @@ pub enum FieldType {
     Range(i64, i64),
 }
 
-/// One of the scores that members are compared by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
@@ -32,7 +29,6 @@ pub struct Field {
     pub kind: FieldType,
 }
 
-/// Which of two members with equal scores is better. Named after the words of `RANK.CREATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieRule {
     First,
@@ -40,68 +36,51 @@ pub enum TieRule {
     Joined,
 }
 
-/// What tie times are counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     Milliseconds,
     Seconds,
 }
 
-/// How members equal on all fields are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     Shared,
     ByTime(TieRule, TimeUnit),
 }
 
-/// Whether a write may make a score worse. Named after the words of `RANK.CREATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     Set,
     Best,
 }
 
-/// The hash that holds the attributes of a board's members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Its key.
     pub hash: Vec<u8>,
     /// The key of the board that owns it. A board under another name, a copy say, shares it.
     pub owner: Option<Vec<u8>>,
 }
 
-/// What a schema says, before a layout was chosen for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Compared left to right.
     pub fields: Vec<Field>,
-    /// How members equal on all fields are told apart.
     pub ties: Ties,
-    /// The most members that the board keeps.
     pub keep: Option<u64>,
-    /// Whether a write may make a score worse.
     pub update: Update,
-    /// Where attributes are.
     pub data: Option<Data>,
-    /// Periods, whose boards each write also goes to.
     pub periods: Periods,
-    /// The shard of a larger board that this is.
     pub shard: Option<Shard>,
 }
 
-/// How a board orders its members, and where it keeps what.
 #[derive(Debug)]
 pub struct Schema {
-    /// What a client said.
     pub rules: Rules,
-    /// What follows from it.
     pub layout: Layout,
     /// False for the rules of a sorted set that has none of its own: there scores may be infinite.
     pub explicit: bool,
 }
 
 impl FieldType {
-    /// The bounds of an integer type.
     pub fn bounds(self) -> Option<(i64, i64)> {
         match self {
             FieldType::Float => None,
@@ -114,7 +93,6 @@ impl FieldType {
 }
 
 impl Field {
-    /// What the field takes, for error messages.
     pub fn takes(&self, explicit: bool) -> String {
         match self.kind {
             FieldType::Float if explicit => "a finite number".to_owned(),
@@ -133,7 +111,6 @@ impl Field {
 }
 
 impl Rules {
-    /// The rules of a sorted set without a schema.
     pub fn implicit() -> Rules {
         let fields = vec![Field::score(Order::Descending)];
         Rules {
@@ -165,7 +142,6 @@ impl Rules {
         rules
     }
 
-    /// The rules of a board that `RANK.MULTISET` creates.
     pub fn integers(fields: usize) -> Result<Rules> {
         let text: Vec<String> = (1..=fields).map(|i| format!("FIELD s{i} INT")).collect();
         let text = text.join(" ");
@@ -180,17 +156,14 @@ impl Field {
 }
 
 impl Schema {
-    /// A schema of these rules.
     pub fn new(rules: Rules) -> Schema {
         Schema { layout: Layout::choose(&rules), rules, explicit: true }
     }
 
-    /// The schema of a sorted set that has none of its own.
     pub fn implicit() -> Schema {
         Schema { explicit: false, ..Schema::new(Rules::implicit()) }
     }
 
-    /// Compared left to right.
     pub fn fields(&self) -> &[Field] {
         &self.rules.fields
     }
@@ -200,7 +173,6 @@ impl Schema {
         self.rules.fields.first().map_or(Order::Descending, |field| field.order)
     }
 
-    /// A value of a field, or what the field takes instead.
     #[inline(always)]
     pub fn parse_value(&self, field: &Field, text: &[u8]) -> Result<Value> {
         let value = match field.kind.bounds() {
@@ -238,7 +210,6 @@ impl Schema {
         Ok((values, kept))
     }
 
-    /// One increment for each field.
     pub fn parse_deltas<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
         let mut deltas = Tuple::new();
         for (field, text) in self.fields().iter().zip(texts) {

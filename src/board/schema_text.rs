@@ -13,7 +13,6 @@ const MAX_FIELDS: usize = 32;
 const MAX_NAME: usize = 64;
 
 impl Rules {
-    /// The rules in a marker's text.
     pub fn parse(words: &[&[u8]]) -> Result<Rules> {
         let mut reader = RulesReader::default();
         let mut words = Words { rest: words, board: None };
@@ -46,7 +45,6 @@ impl Rules {
     }
 }
 
-/// What `RANK.CREATE` says.
 pub struct Creation {
     pub rules: Rules,
     /// What tie times are counted from, if the client said so.
@@ -54,7 +52,6 @@ pub struct Creation {
     pub adopt: bool,
 }
 
-/// A time that a client names, in Unix milliseconds.
 pub fn parse_time(word: &[u8], what: &'static str) -> Result<i64> {
     let time = parse_integer(word).filter(|ms| (0..=MAX_MS).contains(ms));
     time.ok_or(Error::TakesBetween { what, least: 0, most: MAX_MS.unsigned_abs(), got: Shown::new(word) })
@@ -196,12 +193,10 @@ pub(super) struct Words<'w, 'b> {
 }
 
 impl<'w, 'b> Words<'w, 'b> {
-    /// Those of a client, about a board of this name.
     pub fn of_client(rest: &'w [&'b [u8]], board: &'b [u8]) -> Words<'w, 'b> {
         Words { rest, board: Some(board) }
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.rest.len()
     }
@@ -355,7 +350,6 @@ fn read_ties(words: &mut Words) -> Result<Ties> {
     Ok(Ties::ByTime(rule, unit))
 }
 
-/// `SET` or `BEST`.
 pub fn parse_update(word: &[u8]) -> Result<Update> {
     match word.to_ascii_uppercase().as_slice() {
         b"SET" => Ok(Update::Set),

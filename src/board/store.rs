@@ -19,7 +19,6 @@ pub enum Only {
     ExistingLower,
 }
 
-/// What a write did to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     Added,
@@ -27,16 +26,13 @@ pub enum Put {
     Nothing,
 }
 
-/// A direction through the sorted set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Up,
     Down,
 }
 
-/// Where a walk begins.
 pub struct Spot<N> {
-    /// The index of the first element.
     pub index: u64,
     /// This element and its score, if they are known: looking them up costs as much as many steps.
     pub element: Option<(N, f64)>,
@@ -48,7 +44,6 @@ impl<N> From<u64> for Spot<N> {
     }
 }
 
-/// The lowest element of a sorted set.
 pub struct Lowest<N> {
     pub element: N,
     pub score: f64,
@@ -58,20 +53,15 @@ pub struct Lowest<N> {
 
 /// One sorted set. Indexes count from the lowest element, whatever it is.
 pub trait Store {
-    /// An element.
     type Name: AsRef<[u8]> + Clone;
 
     /// An element of these bytes, to be asked for or written.
     fn name(&self, bytes: &[u8]) -> Self::Name;
 
-    /// The key of the sorted set.
     fn key_name(&self) -> &[u8];
 
-    /// How many elements there are.
     fn card(&self) -> u64;
-    /// The score of an element.
     fn score(&self, element: &Self::Name) -> Option<f64>;
-    /// How many elements are below this one.
     fn index(&self, element: &Self::Name) -> Result<Option<u64>>;
     /// How many elements have a score below (`inclusive`: or at) this one.
     fn count_below(&self, score: f64, inclusive: bool) -> Result<u64>;
@@ -79,10 +69,7 @@ pub trait Store {
     fn count_below_own(&self, _own: &Self::Name, score: f64, inclusive: bool) -> Result<u64> {
         self.count_below(score, inclusive)
     }
-    /// The element at an index.
     fn at(&self, index: u64) -> Result<Option<(Self::Name, f64)>>;
-    /// The nearest element with a score strictly above or below.
-    fn next(&self, score: f64, direction: Direction) -> Option<(Self::Name, f64)>;
     /// How many elements have exactly this score; counts up to `most`.
     fn count_at(&self, score: f64, most: u64) -> u64;
     /// Whether any element has a score between these two, and is neither.
@@ -103,7 +90,6 @@ pub trait Store {
     /// About `count` elements from the server's cursor on, and the next cursor; 0 at the end.
     fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Self::Name>)>;
 
-    /// Sets the score of an element.
     fn put(&mut self, element: &Self::Name, score: f64, only: Only) -> Put;
     /// Whether the element was there.
     fn remove(&mut self, element: &Self::Name) -> bool;

@@ -4,12 +4,9 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-/// A score of one field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Of a `FLOAT` field.
     Float(f64),
-    /// Of any other.
     Integer(i64),
 }
 
@@ -17,7 +14,6 @@ pub enum Value {
 pub type Tuple = SmallVec<[Value; 4]>;
 
 impl Value {
-    /// The nearest double.
     pub fn as_f64(self) -> f64 {
         match self {
             Value::Float(value) => value,

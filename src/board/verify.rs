@@ -13,23 +13,18 @@ const STRIDE: u64 = 100;
 /// A step checks at least this many elements, however slow the machine is: a small board always takes one step.
 const LEAST: u64 = 300;
 
-/// What a step found.
 #[derive(Default)]
 pub struct Report {
     /// Where to continue; 0 at the end.
     pub cursor: u64,
-    /// Members looked at.
     pub checked: u64,
     /// Elements that no board of this schema has.
     pub undecodable: u64,
-    /// Members without an index entry.
     pub missing: u64,
-    /// Index entries without a member.
     pub orphaned: u64,
     /// Elements of a name that has a better one, or one that is found first.
     pub duplicated: u64,
     pub repaired: u64,
-    /// Some of the names.
     pub examples: Vec<Vec<u8>>,
 }
 
@@ -91,7 +86,6 @@ impl<S: Store> Board<S> {
         }
     }
 
-    /// An element that has the form of an entry.
     fn verify_entry(&mut self, element: &S::Name, repair: bool, report: &mut Report) {
         let Some((number, name)) = split_entry(element.as_ref()) else { return };
         let leads_to_member = match read_entries(&self.store, name) {

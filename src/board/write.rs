@@ -19,11 +19,9 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scores {
     Set,
-    /// The values are increments.
     Add,
 }
 
-/// The options of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct Write {
     pub scores: Scores,
@@ -86,7 +84,6 @@ pub struct Change {
     pub after: Option<Standing>,
 }
 
-/// What a write did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {
     /// Members that are on the board and were not before.
@@ -103,7 +100,6 @@ pub struct Written {
     pub changes: Vec<Change>,
 }
 
-/// A member of a write.
 pub struct MemberWrite<N> {
     before: Option<Found<N>>,
     rank_before: Option<u64>,
@@ -124,7 +120,6 @@ enum Outcome<N> {
 }
 
 impl<N> MemberWrite<N> {
-    /// As it is on the board now.
     #[inline]
     fn now(&self) -> Option<&Found<N>> {
         match &self.outcome {
@@ -222,7 +217,6 @@ impl<S: Store> Board<S> {
         Ok(Plan::Members { members, indexes })
     }
 
-    /// Writes what was planned.
     #[inline]
     pub fn commit(&mut self, write: &Write, pairs: &[Pair<S::Name>], plan: &mut Plan<S::Name>) -> Result<Written> {
         match (plan, pairs) {
@@ -366,7 +360,6 @@ impl<S: Store> Board<S> {
         Ok(values)
     }
 
-    /// Whether the rules let it change.
     #[inline]
     fn is_wanted(&self, member: &MemberWrite<S::Name>, values: &[Value], write: &Write) -> bool {
         match member.now() {

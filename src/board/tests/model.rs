@@ -64,15 +64,6 @@ impl Store for Model {
         Ok(self.elements.get(index as usize).map(|(score, name)| (name.clone(), *score)))
     }
 
-    fn next(&self, score: f64, direction: Direction) -> Option<(Vec<u8>, f64)> {
-        let mut elements = self.elements.iter();
-        let next = match direction {
-            Direction::Up => elements.find(|(s, _)| *s > score),
-            Direction::Down => elements.rfind(|(s, _)| *s < score),
-        };
-        next.map(|(score, name)| (name.clone(), *score))
-    }
-
     fn count_at(&self, score: f64, most: u64) -> u64 {
         most.min(self.elements.iter().filter(|(other, _)| *other == score).count() as u64)
     }

@@ -116,20 +116,15 @@ impl<'c> ZSet<'c> {
         reply.map(drop)
     }
 
-    /// The first element, in a direction, whose score is in a range.
-    fn edge(&self, range: (f64, f64), direction: Direction) -> Option<(Text<'c>, f64)> {
-        let mut edge = None;
-        let _: Result<(), ()> = self.iterate(range, direction, &mut |key| {
-            // SAFETY: the iterator is at an element.
-            edge = unsafe { current(key) };
-            Ok(false)
-        });
-        edge
-    }
-
     /// The lowest element with this score or more.
     fn first_from(&self, score: f64) -> Option<(Text<'c>, f64)> {
-        self.edge((score, f64::INFINITY), Direction::Up)
+        let mut first = None;
+        let _: Result<(), ()> = self.iterate((score, f64::INFINITY), Direction::Up, &mut |key| {
+            // SAFETY: the iterator is at an element.
+            first = unsafe { current(key) };
+            Ok(false)
+        });
+        first
     }
 
     /// Renames the key of the sorted set. This one is empty afterwards.
@@ -191,8 +186,11 @@ impl<'c> Store for ZSet<'c> {
 
     /// Uses the ZRANK of the element at the edge: a ZCOUNT would have to print and to parse the score.
     fn count_below(&self, score: f64, inclusive: bool) -> Result<u64> {
-        let first = if inclusive { self.next(score, Direction::Up) } else { self.first_from(score) };
-        let Some((element, _)) = first else { return Ok(self.card()) };
+        if inclusive && score == f64::INFINITY {
+            return Ok(self.card());
+        }
+        let from = if inclusive { score.next_up() } else { score };
+        let Some((element, _)) = self.first_from(from) else { return Ok(self.card()) };
         Ok(self.index(&element)?.unwrap_or(0))
     }
 
@@ -210,16 +208,6 @@ impl<'c> Store for ZSet<'c> {
         }
         let element = self.ctx().zrange(&self.name, index, index)?.text_at(0);
         Ok(element.and_then(|element| self.score(&element).map(|score| (element, score))))
-    }
-
-    fn next(&self, score: f64, direction: Direction) -> Option<(Text<'c>, f64)> {
-        match direction {
-            Direction::Up if score < f64::INFINITY => self.first_from(score.next_up()),
-            Direction::Down if score > f64::NEG_INFINITY => {
-                self.edge((f64::NEG_INFINITY, score.next_down()), Direction::Down)
-            }
-            _ => None,
-        }
     }
 
     fn count_at(&self, score: f64, most: u64) -> u64 {
