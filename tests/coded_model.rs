@@ -311,12 +311,17 @@ impl Model {
                     (None, Type::Float) => Score::Float(*delta as f64 + 0.0),
                 };
                 let sums: Vec<Score> = deltas.iter().enumerate().map(add).collect();
-                let mut words = Model::words("INCR", &["AT", &at.to_string()]);
+                let before = self.clone();
+                let ranks = dice.pick(&["", "", "WITHRANK"]);
+                let mut words = Model::words("INCR", &[ranks, "AT", &at.to_string()]);
                 words.extend(deltas.iter().map(|delta| delta.to_string().into_bytes()));
                 words.push(member.clone());
                 self.put(&member, sums, at, self.keep);
-                let reply = self.find(&member).map_or("nil".into(), |row| self.shown_scores(&row.scores));
-                (words, reply)
+                let reply = |row: &Row| match ranks {
+                    "" => self.shown_scores(&row.scores),
+                    _ => self.change(&before, &member),
+                };
+                (words, self.find(&member).map_or("nil".into(), reply))
             }
             8 | 9 => self.load(dice),
             _ => self.add(dice, at),
@@ -351,16 +356,30 @@ impl Model {
         let own = self.rows.len().max(1) + dice.roll(3);
         let keep = if self.keep.is_none() && dice.once_in(5) { Some(own) } else { self.keep };
         let bound = if keep != self.keep { own.to_string() } else { String::new() };
-        let ch = dice.pick(&["", "CH"]);
-        let mut words = Model::words(
-            "ADD",
-            &[condition, rule, if bound.is_empty() { "" } else { "KEEP" }, &bound, ch, "AT", &at.to_string()],
-        );
+        let (ch, ranks) = (dice.pick(&["", "CH"]), dice.pick(&["", "", "WITHRANK"]));
+        let fields = self.fields.len();
+        let declared = if dice.once_in(3) { format!("{fields}") } else { String::new() };
+        let board = if declared.is_empty() { "" } else { "BOARD" };
+        let keep_word = if bound.is_empty() { "" } else { "KEEP" };
+        let options = [board, &declared, condition, rule, keep_word, &bound, ch, ranks, "AT", &at.to_string()];
+        let (mut words, mut members) = (Model::words("ADD", &options), Vec::new());
         for _ in 0..1 + dice.roll(3) {
-            let (member, scores) = (self.name(dice), self.scores(dice));
-            Model::push_scores(&mut words, &scores);
-            words.push(member.clone());
+            let (member, mut scores) = (self.name(dice), self.scores(dice));
             let old = self.find(&member).map(|row| row.scores.clone());
+            // One field is always written.
+            let (some_are_kept, written) = (dice.once_in(3), dice.roll(fields));
+            for (number, score) in scores.iter_mut().enumerate() {
+                let is_kept = some_are_kept && number != written && dice.once_in(2);
+                words.push(if is_kept { b"*".to_vec() } else { score.text().into_bytes() });
+                *score = match (&old, self.fields[number].0) {
+                    _ if !is_kept => *score,
+                    (Some(old), _) => old[number],
+                    (None, Type::Int) => Score::Int(0),
+                    (None, Type::Float) => Score::Float(0.0),
+                };
+            }
+            words.push(member.clone());
+            members.push(member.clone());
             let wanted = match condition {
                 "NX" => old.is_none(),
                 "XX" => old.is_some(),
@@ -370,12 +389,31 @@ impl Model {
                 self.put(&member, scores, at, keep);
             }
         }
+        if !ranks.is_empty() {
+            let changes: Vec<String> = members.iter().map(|member| self.change(&before, member)).collect();
+            return (words, list(&changes));
+        }
         let counts = |row: &&Row| match before.find(&row.name) {
             None => true,
             Some(then) => !ch.is_empty() && then.scores != row.scores,
         };
         let count = self.rows.iter().filter(counts).count();
         (words, count.to_string())
+    }
+
+    /// A row of `WITHRANK`.
+    fn change(&self, before: &Model, member: &[u8]) -> String {
+        let both = [self, before].map(|board| (board, board.find(member)));
+        let rank = |(board, row): &(&Model, Option<&Row>)| {
+            row.map_or("nil".into(), |row| board.rank(row, board.default_kind()).to_string())
+        };
+        let scores = |(_, row): &(&Model, Option<&Row>)| match row {
+            Some(row) => row.scores.iter().map(|score| score.shown()).collect(),
+            None => vec!["nil".to_string(); self.fields.len()],
+        };
+        let mut parts: Vec<String> = both.iter().map(rank).chain([name(member)]).collect();
+        parts.extend(both.iter().flat_map(scores));
+        list(&parts)
     }
 
     /// A random read.

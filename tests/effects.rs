@@ -167,6 +167,15 @@ on_every_server! {
             ("RANK.POP plain", &["ZREM plain d"], &["zrem plain"]),
             ("RANK.POP plain 2 WORST", &["ZREM plain a b"], &["zrem plain"]),
             ("RANK.POP plain 9", &["ZREM plain c"], &["zrem plain", "del plain"]),
+            ("RANK.CREATE medals FIELD gold DIGITS 3 FIELD silver DIGITS 3", &["ZADD medals -inf ~FIELD gold DESC DIGITS 3 FIELD silver DESC DIGITS 3"], &["zadd medals"]),
+            ("RANK.ADD medals BOARD 2 5 * a", &["ZADD medals 5000 a"], &["zadd medals"]),
+            ("RANK.ADD medals BOARD 2 CH * 7 a 5 * a", &["ZADD medals 5007 a"], &["zadd medals"]),
+            ("RANK.ADD medals WITHRANK * 7 a", &[], &[]),
+            ("RANK.ADD medals BEST * 6 a 4 * a", &[], &[]),
+            ("RANK.ADD medals BOARD 3 * 6 1 a", &[], &[]),
+            ("RANK.INCR medals BOARD 2 0 1 a", &["ZADD medals 5008 a"], &["zincr medals"]),
+            ("RANK.ADD none BOARD 2 5 6 a", &[], &[]),
+            ("RANK.MULTISET none BOARD 2 5 6 a", &[], &[]),
             ("RANK.CREATE like LIKE b", &["ZADD like -inf ~FIELD score DESC FLOAT KEEP 2 UPDATE BEST"], &["zadd like"]),
         ] {
             let (answer, seen) = observed.events(command);

@@ -1,6 +1,6 @@
 //! `RANK.ADD` and `RANK.MULTISET`.
 
-use super::args::{key, pairs};
+use super::args::{is_score, key, pairs};
 use super::write::{
     check_changes, check_declared, open_for, reply_change, write, Allowed, Opened, Periods, Records, WriteOptions,
 };
@@ -75,13 +75,12 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     set(call, &mut board, &options, &pairs)
 }
 
-/// Whether the arguments for a new board are probably several members: there is a name among the scores, or all of them
-/// are numbers.
+/// Whether the arguments for a new board are probably several members: there is a name among the scores, or the last is a
+/// number too, and they make pairs.
 fn has_several_members(args: Args) -> bool {
-    let is_name = |arg: &[u8]| parse_extended(arg).is_none() && arg != b"*";
-    let names = args.clone().filter(|arg| is_name(arg.bytes())).count();
-    let ends_with_name = args.clone().last().is_some_and(|arg| is_name(arg.bytes()));
-    args.len() >= 4 && (names > usize::from(ends_with_name) || names == 0 && args.len().is_multiple_of(2))
+    let all_are_scores = args.clone().take(args.len().saturating_sub(1)).all(|arg| is_score(arg.bytes()));
+    let ends_with_number = args.clone().last().is_some_and(|arg| parse_extended(arg.bytes()).is_some());
+    args.len() >= 4 && (!all_are_scores || ends_with_number && args.len().is_multiple_of(2))
 }
 
 fn set<'c>(

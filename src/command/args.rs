@@ -84,12 +84,17 @@ pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>>
     Ok(pairs)
 }
 
+/// Whether a text can only be a score: a number, or `*` for a field that stays as it is.
+pub fn is_score(text: &[u8]) -> bool {
+    text == b"*" || parse_extended(text).is_some()
+}
+
 /// The error for a wrong number of arguments. If the first is a word, it is more likely an option that does not exist.
 #[cold]
 pub fn wrong_count(mut args: Args, wrong: impl FnOnce(usize) -> Error) -> Error {
     let got = args.len();
     match args.next() {
-        Some(word) if parse_extended(word.bytes()).is_none() => Error::UnknownOption(Shown::new(word.bytes())),
+        Some(word) if !is_score(word.bytes()) => Error::UnknownOption(Shown::new(word.bytes())),
         _ => wrong(got),
     }
 }

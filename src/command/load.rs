@@ -1,8 +1,8 @@
 //! `RANK.LOAD`: members as lines of JSON.
 
-use super::args::key;
+use super::args::{key, once};
 use super::open_to_write;
-use super::write::{check_declared, number_of_fields, write, Periods, Records, WriteOptions};
+use super::write::{begins_with_word, check_declared, number_of_fields, write, Periods, Records, WriteOptions};
 use crate::board::{lines_of, Line, Only, Pair, Scores};
 use crate::command;
 use crate::docs::Doc;
@@ -18,8 +18,18 @@ command! { LOAD = load;
 fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let fields = if args.next_if("BOARD") { Some(number_of_fields(&mut args)?) } else { None };
-    let only = if args.next_if("NX") { Only::New } else { Only::Any };
+    let (mut fields, mut new_only) = (None, None);
+    // Lines begin with a brace.
+    while begins_with_word(&args) {
+        if args.next_if("BOARD") {
+            once(&mut fields, number_of_fields(&mut args)?, "BOARD")?;
+        } else if args.next_if("NX") {
+            once(&mut new_only, (), "NX")?;
+        } else {
+            break;
+        }
+    }
+    let only = if new_only.is_some() { Only::New } else { Only::Any };
     if args.len() == 0 {
         return Err(Error::Arity);
     }
