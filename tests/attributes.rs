@@ -220,7 +220,7 @@ on_every_server! {
             RANK.CREATE b DATA h => +OK
             RANK.ADD b DATA {"n":1} 5 ann => 1
             RANK.GET b ann WITHDATA => [1, "ann", "5", ["n", "1"]]
-            RANK.ADD b CH WITHRANK DATA {"m":2} 7 ann => [[1, 1, "ann", "7"]]
+            RANK.ADD b CH WITHRANK DATA {"m":2} 7 ann => [[1, 1, "ann", "7", "5"]]
             HGET h ann => "{\"m\":2}"
             # On the board afterwards, whatever became of the score.
             RANK.ADD b NX DATA {"m":3} 9 ann => 0

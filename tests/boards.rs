@@ -258,7 +258,7 @@ on_every_server! {
                 RANK.PAGE {order} 1 5 => [1, 0, 0, []]
                 RANK.BYSCORE {order} -inf inf => []
                 RANK.FORSCORE {order} 0 => 1
-                RANK.ADD {order} WITHRANK {best} a 0 b {worst} c => [[1, nil, "a", "{best}"], [2, nil, "b", "0"], [3, nil, "c", "{worst}"]]
+                RANK.ADD {order} WITHRANK {best} a 0 b {worst} c => [[1, nil, "a", "{best}", nil], [2, nil, "b", "0", nil], [3, nil, "c", "{worst}", nil]]
                 RANK.TOPN {order} 9 => {rows}
                 RANK.RANGE {order} 1 -1 => {rows}
                 RANK.RANGE {order} -1 -1 => [[3, "c", "{worst}"]]
@@ -387,7 +387,7 @@ on_every_server! {
             RANK.ADD b x c => +QUEUED
             RANK.TOPN b 1 JSON => +QUEUED
             EXEC => [+OK, 2, [2, "a", "5"], ERR field 'score' takes a finite number, got x, "[{\"rank\":1,\"member\":\"b\",\"score\":7}]"]
-            EVAL "return redis.call('RANK.ADD', KEYS[1], 'WITHRANK', 9, 'c')" 1 b => [[1, nil, "c", "9"]]
+            EVAL "return redis.call('RANK.ADD', KEYS[1], 'WITHRANK', 9, 'c')" 1 b => [[1, nil, "c", "9", nil]]
             EVAL "return redis.call('RANK.GET', KEYS[1], 'nobody')" 1 b => nil
             EVAL_RO "return redis.pcall('RANK.ADD', KEYS[1], 9, 'd')" 1 b => ERR Write commands are not allowed from read-only scripts.
             EVAL "return redis.pcall('RANK.ADD', KEYS[1], 'x', 'd')" 1 b => ERR field 'score' takes a finite number, got x

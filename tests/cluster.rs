@@ -306,7 +306,7 @@ on_every_server! {
         let mut client = cluster.client();
         forge(&mut client, "s");
         for (command, expected) in [
-            ("RANK.ADD s 6 6 new", "1"), ("RANK.ADD s 4 4 m", "0"), ("RANK.INCR s 1 1 m", "[5, 5]"), ("RANK.ADD s WITHRANK 5 5 m", "[[2, 2, \"m\", 5, 5]]"),
+            ("RANK.ADD s 6 6 new", "1"), ("RANK.ADD s 4 4 m", "0"), ("RANK.INCR s 1 1 m", "[5, 5]"), ("RANK.ADD s WITHRANK 5 5 m", "[[2, 2, \"m\", 5, 5, 5, 5]]"),
             ("RANK.COUNT s", "2"), ("RANK.GET s m", "[2, \"m\", 5, 5]"),
         ] {
             assert_eq!(client.line(command), expected, "{command}");

@@ -351,15 +351,17 @@ impl Model {
         let own = self.rows.len().max(1) + dice.roll(3);
         let keep = if self.keep.is_none() && dice.once_in(5) { Some(own) } else { self.keep };
         let bound = if keep != self.keep { own.to_string() } else { String::new() };
-        let ch = dice.pick(&["", "CH"]);
+        let (ch, ranks) = (dice.pick(&["", "CH"]), dice.pick(&["", "", "WITHRANK"]));
+        let mut pairs = Vec::new();
         let mut words = Model::words(
             "ADD",
-            &[condition, rule, if bound.is_empty() { "" } else { "KEEP" }, &bound, ch, "AT", &at.to_string()],
+            &[condition, rule, if bound.is_empty() { "" } else { "KEEP" }, &bound, ch, ranks, "AT", &at.to_string()],
         );
         for _ in 0..1 + dice.roll(3) {
             let (member, scores) = (self.name(dice), self.scores(dice));
             Model::push_scores(&mut words, &scores);
             words.push(member.clone());
+            pairs.push(member.clone());
             let old = self.find(&member).map(|row| row.scores.clone());
             let wanted = match condition {
                 "NX" => old.is_none(),
@@ -369,6 +371,21 @@ impl Model {
             if wanted && !(best && old.is_some_and(|old| !self.fields_order(&scores, &old).is_lt())) {
                 self.put(&member, scores, at, keep);
             }
+        }
+        if !ranks.is_empty() {
+            let shown = |member: &Vec<u8>| {
+                let rank = |board: &Model| {
+                    let row = board.find(member);
+                    row.map_or("nil".into(), |row| board.rank(row, board.default_kind()).to_string())
+                };
+                let scores = |board: &Model| {
+                    let row = board.find(member).map(|row| row.scores.iter().map(|score| score.shown()).collect());
+                    row.unwrap_or(vec!["nil".to_string(); board.fields.len()])
+                };
+                let start = vec![rank(self), rank(&before), name(member)];
+                list(&[start, scores(self), scores(&before)].concat())
+            };
+            return (words, list(&pairs.iter().map(shown).collect::<Vec<_>>()));
         }
         let counts = |row: &&Row| match before.find(&row.name) {
             None => true,

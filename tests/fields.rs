@@ -253,7 +253,7 @@ on_every_server! {
         assert_eq!(text, "\"2 FIELD s1 DESC INT FIELD s2 DESC INT FIELD s3 DESC INT\"");
         expect(&mut con, "RANK.MULTISET k CH 1 -1 0 x 1 -1 5 y", "2");
         expect(&mut con, "RANK.TOPN k 9", r#"[[1, "y", 1, -1, 5], [2, "x", 1, -1, 0]]"#);
-        expect(&mut con, "RANK.MULTISET w WITHRANK 3 4 x", r#"[[1, nil, "x", 3, 4]]"#);
+        expect(&mut con, "RANK.MULTISET w WITHRANK 3 4 x", r#"[[1, nil, "x", 3, 4, nil, nil]]"#);
         // With one score it is RANK.ADD.
         expect(&mut con, "RANK.MULTISET p 1.5 x", "1");
         expect(&mut con, "ZRANGE p 0 -1 WITHSCORES", r#"["x", "1.5"]"#);
@@ -348,8 +348,8 @@ on_every_server! {
             expect(&mut con, &format!("RANK.CREATE k {schema}"), "+OK");
             expect(&mut con, &format!("RANK.INCR k {delta} m"), expected);
         }
-        expect(&mut con, "RANK.INCR k WITHRANK -1 n", r#"[2, nil, "n", "-1"]"#);
-        expect(&mut con, "RANK.INCR k WITHRANK 4 n", r#"[1, 2, "n", "3"]"#);
+        expect(&mut con, "RANK.INCR k WITHRANK -1 n", r#"[2, nil, "n", "-1", nil]"#);
+        expect(&mut con, "RANK.INCR k WITHRANK 4 n", r#"[1, 2, "n", "3", "-1"]"#);
         expect(&mut con, "RANK.CREATE full FIELD a DIGITS 2 KEEP 1", "+OK");
         expect(&mut con, "RANK.INCR full 5 m", "5");
         expect(&mut con, "RANK.INCR full 5 n", "nil");

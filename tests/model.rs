@@ -176,8 +176,8 @@ impl Model {
             None => "nil".into(),
         };
         let row = |(_, name): &(f64, String)| {
-            let score = self.score(name).map_or("nil".into(), |score| format!("\"{score}\""));
-            format!("[{}, {}, \"{name}\", {score}]", rank(self, name), rank(&before, name))
+            let score = |board: &Model| board.score(name).map_or("nil".into(), |score| format!("\"{score}\""));
+            format!("[{}, {}, \"{name}\", {}, {}]", rank(self, name), rank(&before, name), score(self), score(&before))
         };
         (command, format!("[{}]", pairs.iter().map(row).collect::<Vec<_>>().join(", ")))
     }

@@ -148,8 +148,8 @@ on_every_server! {
             RANK.ADD {{g}} AT {december} 10 cid => 0
             RANK.SCORE {{g}} cid => nil
             RANK.SCORE {{g}} cid PERIOD month 2023-12 => "10"
-            RANK.ADD {{g}} AT {december} WITHRANK 11 cid => [[nil, nil, "cid", nil]]
-            RANK.ADD {{g}} AT {december} WITHRANK PERIOD month 12 cid => [[2, 2, "cid", "12"]]
+            RANK.ADD {{g}} AT {december} WITHRANK 11 cid => [[nil, nil, "cid", nil, nil]]
+            RANK.ADD {{g}} AT {december} WITHRANK PERIOD month 12 cid => [[2, 2, "cid", "12", "11"]]
             RANK.ADD {{g}} AT {december} NX 99 bob => 0
             RANK.SCORE {{g}} bob => "60"
             RANK.GET {{g}} bob PERIOD month 2023-12 => [1, "bob", "99"]
@@ -170,7 +170,7 @@ on_every_server! {
             EXISTS {{g}}:month:2024-01 {{g}}:year:2024 => 0
             # A sum of one's own in each, and null where KEEP refused it.
             RANK.INCR {{g}} AT {december} WITHRANK PERIOD month 1 zoe => nil
-            RANK.INCR {{g}} AT {december} WITHRANK PERIOD month 300 zoe => [1, nil, "zoe", "300"]
+            RANK.INCR {{g}} AT {december} WITHRANK PERIOD month 300 zoe => [1, nil, "zoe", "300", nil]
             RANK.SCORE {{g}} zoe => "301"
         "#, january = month_ms(2024, 1)));
         check_boards(&mut con, false);
@@ -183,7 +183,7 @@ on_every_server! {
         script(&mut con, &format!(r#"
             RANK.ADD {{g}} AT {AT} 5 old => 1
             RANK.ADD {{g}} AT {tomorrow} 5 new => 1
-            RANK.ADD {{g}} AT {AT} WITHRANK PERIOD day 6 old => [[nil, nil, "old", nil]]
+            RANK.ADD {{g}} AT {AT} WITHRANK PERIOD day 6 old => [[nil, nil, "old", nil, nil]]
             RANK.INCR {{g}} AT {AT} WITHRANK PERIOD day 6 old => nil
             RANK.SCORE {{g}} old => "12"
             # Nothing has begun of a period that begins in 2100.

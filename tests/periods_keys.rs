@@ -240,6 +240,6 @@ on_every_server! {
         for node in [to, from] {
             expect(&mut node.connect(), &format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)), "+OK");
         }
-        assert_eq!(client.line(&format!("RANK.ADD s AT {AT} WITHRANK PERIOD month 6 ann")), r#"[[1, 1, "ann", "6"]]"#);
+        assert_eq!(client.line(&format!("RANK.ADD s AT {AT} WITHRANK PERIOD month 6 ann")), r#"[[1, 1, "ann", "6", "5"]]"#);
     }
 }

@@ -25,8 +25,8 @@ on_every_server! {
             ("PERCENTILE b c", r#""66.66666666666667""#, "66.66666666666667f"),
             ("SCOREAT b 50", r#""1.5""#, "1.5f"),
             ("INCR b 0 a", r#""1.5""#, "1.5f"),
-            ("INCR b WITHRANK 0 a", r#"[2, 2, "a", "1.5"]"#, r#"[2, 2, "a", 1.5f]"#),
-            ("ADD b WITHRANK 1.5 a", r#"[[2, 2, "a", "1.5"]]"#, r#"[[2, 2, "a", 1.5f]]"#),
+            ("INCR b WITHRANK 0 a", r#"[2, 2, "a", "1.5", "1.5"]"#, r#"[2, 2, "a", 1.5f, 1.5f]"#),
+            ("ADD b WITHRANK 1.5 a", r#"[[2, 2, "a", "1.5", "1.5"]]"#, r#"[[2, 2, "a", 1.5f, 1.5f]]"#),
         ] {
             expect(&mut resp2, &format!("RANK.{command}"), in_resp2);
             expect(&mut resp3, &format!("RANK.{command}"), in_resp3);
@@ -144,7 +144,7 @@ on_every_server! {
             let shown = if shown.starts_with('"') { shown } else { format!("\"{shown}\"") };
             script(&mut con, &format!(r#"
                 RANK.CREATE {name} KEEP 5 => +OK
-                RANK.ADD {name} WITHRANK 1 {name} => [[1, nil, {shown}, "1"]]
+                RANK.ADD {name} WITHRANK 1 {name} => [[1, nil, {shown}, "1", nil]]
                 RANK.INCR {name} 1 {name} => "2"
                 RANK.TOPN {name} 1 => [[1, {shown}, "2"]]
                 RANK.QUERY {name} {name} => [1, [{shown}]]

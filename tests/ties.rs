@@ -256,7 +256,7 @@ on_every_server! {
             expect(&mut con, &format!("RANK.CREATE k {schema} KEEP 2"), "+OK");
             expect(&mut con, "RANK.ADD k 10 m 10 n", "2");
             // Neither a name before the others nor one behind them helps.
-            expect(&mut con, "RANK.ADD k WITHRANK 10 a 10 z", r#"[[nil, nil, "a", nil], [nil, nil, "z", nil]]"#);
+            expect(&mut con, "RANK.ADD k WITHRANK 10 a 10 z", r#"[[nil, nil, "a", nil, nil], [nil, nil, "z", nil, nil]]"#);
             assert_eq!(order(&mut con, "k"), "n m", "{schema}");
             expect(&mut con, "RANK.ADD k 11 z", "1");
             assert_eq!(order(&mut con, "k"), "z n", "{schema}");

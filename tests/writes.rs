@@ -30,8 +30,8 @@ on_every_server! {
             RANK.ADD none XX 1 a => 0
             EXISTS none => 0
             RANK.SCORE b a => "8"
-            RANK.ADD b XX WITHRANK 6 a 9 x => [[2, 1, "a", "6"], [nil, nil, "x", nil]]
-            RANK.ADD b NX WITHRANK 1 a 9 x => [[3, 2, "a", "6"], [1, nil, "x", "9"]]
+            RANK.ADD b XX WITHRANK 6 a 9 x => [[2, 1, "a", "6", "8"], [nil, nil, "x", nil, nil]]
+            RANK.ADD b NX WITHRANK 1 a 9 x => [[3, 2, "a", "6", "6"], [1, nil, "x", "9", nil]]
             RANK.ADD b NX XX 1 a => ERR NX and XX are mutually exclusive
         "#);
     }
@@ -53,7 +53,7 @@ on_every_server! {
             RANK.ADD asc SET CH 9 a => 1
             RANK.SCORE asc a => "9"
             RANK.ADD asc NX CH 1 a 1 b => 1
-            RANK.ADD asc WITHRANK 20 a 0 b => [[2, 2, "a", "9"], [1, 1, "b", "0"]]
+            RANK.ADD asc WITHRANK 20 a 0 b => [[2, 2, "a", "9", "9"], [1, 1, "b", "0", "1"]]
             RANK.ADD asc CH 10 a 3 a 8 a => 1
             RANK.SCORE asc a => "3"
         "#);
@@ -61,15 +61,15 @@ on_every_server! {
 
     fn withrank_tells_of_before_and_after_the_whole_command(server: Server) {
         script(&mut server.connect(), r#"
-            RANK.ADD b WITHRANK 50 a 50 b 30 c => [[1, nil, "a", "50"], [1, nil, "b", "50"], [3, nil, "c", "30"]]
-            RANK.ADD b WITHRANK 60 c 10 a 20 a => [[1, 3, "c", "60"], [3, 1, "a", "20"], [3, 1, "a", "20"]]
-            RANK.ADD b CH WITHRANK 60 c => [[1, 1, "c", "60"]]
-            RANK.ADD b WITHRANK -0 z => [[4, nil, "z", "0"]]
+            RANK.ADD b WITHRANK 50 a 50 b 30 c => [[1, nil, "a", "50", nil], [1, nil, "b", "50", nil], [3, nil, "c", "30", nil]]
+            RANK.ADD b WITHRANK 60 c 10 a 20 a => [[1, 3, "c", "60", "30"], [3, 1, "a", "20", "50"], [3, 1, "a", "20", "50"]]
+            RANK.ADD b CH WITHRANK 60 c => [[1, 1, "c", "60", "60"]]
+            RANK.ADD b WITHRANK -0 z => [[4, nil, "z", "0", nil]]
         "#);
         script(&mut server.connect_resp3(), r#"
-            RANK.ADD b WITHRANK 0.1 y => [[4, nil, "y", 0.1f]]
-            RANK.ADD b XX WITHRANK 0.1 nobody => [[nil, nil, "nobody", nil]]
-            RANK.INCR b WITHRANK 100 y => [1, 4, "y", 100.1f]
+            RANK.ADD b WITHRANK 0.1 y => [[4, nil, "y", 0.1f, nil]]
+            RANK.ADD b XX WITHRANK 0.1 nobody => [[nil, nil, "nobody", nil, nil]]
+            RANK.INCR b WITHRANK 100 y => [1, 4, "y", 100.1f, 0.1f]
             RANK.INCR b 0 y => 100.1f
         "#);
     }
@@ -84,7 +84,7 @@ on_every_server! {
             RANK.TOPN b 9 => [[1, "c", "7"], [2, "b", "6"], [3, "d", "5.5"]]
             # Whoever is on the board stays, as long as nobody better comes.
             RANK.ADD b KEEP 3 CH 1 c => 1
-            RANK.ADD b KEEP 3 WITHRANK 2 x 1 y => [[3, nil, "x", "2"], [nil, nil, "y", nil]]
+            RANK.ADD b KEEP 3 WITHRANK 2 x 1 y => [[3, nil, "x", "2", nil], [nil, nil, "y", nil, nil]]
             RANK.TOPN b 9 => [[1, "b", "6"], [2, "d", "5.5"], [3, "x", "2"]]
             # A batch that overshoots: each pair in its turn, and the count is of who stayed.
             RANK.ADD b KEEP 3 1 p 8 q 9 r 10 s 11 t => 3
@@ -98,11 +98,11 @@ on_every_server! {
         script(&mut server.connect(), r#"
             RANK.ADD b KEEP 2 3 a 4 b => 2
             # c evicts a; d evicts b.
-            RANK.ADD b KEEP 2 CH WITHRANK 5 c 6 d => [[2, nil, "c", "5"], [1, nil, "d", "6"]]
+            RANK.ADD b KEEP 2 CH WITHRANK 5 c 6 d => [[2, nil, "c", "5", nil], [1, nil, "d", "6", nil]]
             # x evicts c, then c evicts d: x and c, and c only changed.
             RANK.ADD b KEEP 2 CH 7 x 8 c => 2
             RANK.TOPN b 9 => [[1, "c", "8"], [2, "x", "7"]]
-            RANK.ADD b KEEP 2 WITHRANK 9 y 1 x => [[1, nil, "y", "9"], [nil, 2, "x", nil]]
+            RANK.ADD b KEEP 2 WITHRANK 9 y 1 x => [[1, nil, "y", "9", nil], [nil, 2, "x", nil, "7"]]
         "#);
     }
 
@@ -155,9 +155,9 @@ on_every_server! {
             RANK.INCR b 0 a => "-2.5"
             RANK.INCR b 0 new => "0"
             RANK.COUNT b => 2
-            RANK.INCR b WITHRANK 10 a => [1, 2, "a", "7.5"]
-            RANK.INCR b WITHRANK 10 c => [1, nil, "c", "10"]
-            RANK.INCR b withrank AT 1700000000000 0 c => [1, 1, "c", "10"]
+            RANK.INCR b WITHRANK 10 a => [1, 2, "a", "7.5", "-2.5"]
+            RANK.INCR b WITHRANK 10 c => [1, nil, "c", "10", nil]
+            RANK.INCR b withrank AT 1700000000000 0 c => [1, 1, "c", "10", "10"]
             RANK.CREATE best ASC UPDATE BEST => +OK
             RANK.INCR best 5 a => "5"
             RANK.INCR best 5 a => "10"
@@ -231,7 +231,7 @@ on_every_server! {
     fn at_is_accepted_where_no_time_is_kept(server: Server) {
         script(&mut server.connect(), r#"
             RANK.ADD b AT 1700000000000 5 a => 1
-            RANK.ADD b CH AT 0 WITHRANK 6 a => [[1, 1, "a", "6"]]
+            RANK.ADD b CH AT 0 WITHRANK 6 a => [[1, 1, "a", "6", "5"]]
             ZRANGE b 0 -1 WITHSCORES => ["a", "6"]
         "#);
     }
