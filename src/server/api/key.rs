@@ -120,14 +120,25 @@ impl<'c> Key<'c> {
         }
     }
 
-    /// Makes the key a string; it may lose its expiry. A string of the same length is rewritten in place: the server would
-    /// store a new one in its short form, which takes less memory, but the next call that reads it has to convert it.
+    /// Makes the key a string; it may lose its expiry.
+    ///
+    /// The server stores a new string in a short form, which the next call that reads it has to convert. So one of the
+    /// same length is rewritten in place. On Redis 7.0 a new one is made in its long form at once: it takes as much memory
+    /// there, lies beside its key, and calls on 100,000 keys took 10 % less time. Later servers were no faster, and on
+    /// Valkey the short form saves 16 bytes of 107.
     pub fn set_bytes(&mut self, text: &Text) {
-        if self.kind() == KeyType::String && self.len() == text.bytes().len() as u64 {
-            return self.overwrite(0, text.bytes());
+        let is_same_length = self.kind() == KeyType::String && self.len() == text.bytes().len() as u64;
+        // SAFETY: the key is open for writing, and empty or a string; the server takes a reference of its own.
+        unsafe {
+            if !is_same_length && !is_redis_7_0() {
+                api!(RedisModule_StringSet)(self.raw(), text.raw());
+                return;
+            }
+            if !is_same_length {
+                api!(RedisModule_StringTruncate)(self.raw(), text.bytes().len());
+            }
         }
-        // SAFETY: the key is open for writing; the server takes a reference of its own.
-        unsafe { api!(RedisModule_StringSet)(self.raw(), text.raw()) };
+        self.overwrite(0, text.bytes());
     }
 
     /// Adds an element to a sorted set, or moves it.
@@ -170,10 +181,15 @@ impl Drop for Key<'_> {
 
 /// Redis 7.0 has no flags for a silent lookup. Opening for writing is silent there, so reads open for writing too.
 fn silent_mode() -> u32 {
-    // SAFETY: reads a pointer that was set when the module was loaded.
-    if unsafe { raw::RedisModule_GetOpenKeyModesAll }.is_some() {
-        raw::REDISMODULE_READ | raw::REDISMODULE_OPEN_KEY_NOSTATS | raw::REDISMODULE_OPEN_KEY_NONOTIFY
-    } else {
+    if is_redis_7_0() {
         raw::REDISMODULE_READ | raw::REDISMODULE_WRITE
+    } else {
+        raw::REDISMODULE_READ | raw::REDISMODULE_OPEN_KEY_NOSTATS | raw::REDISMODULE_OPEN_KEY_NONOTIFY
     }
+}
+
+/// All later servers, and Valkey, have this function.
+fn is_redis_7_0() -> bool {
+    // SAFETY: reads a pointer that was set when the module was loaded.
+    unsafe { raw::RedisModule_GetOpenKeyModesAll }.is_none()
 }
