@@ -61,10 +61,12 @@ on_every_server! {
         assert_eq!(claim(&mut con, "COUNT 10", 1000), []);
         // Without COUNT one; a lease that ended is among the others by its end.
         assert_eq!(shown(&claim(&mut con, "LEASE 5s", 40_000)), [("c", 1, 3000, 45_000)]);
-        let again = claim(&mut con, "LEASE 5s", 40_000);
-        assert_eq!(shown(&again), [("a", 2, 31_000, 45_000)]);
+        // Leases that end at the same time are in the order of their serial numbers, which begin anew after 63.
+        let mut again = claim(&mut con, "LEASE 5s COUNT 2", 40_000);
+        again.sort_by_key(|claim| claim.item.clone());
+        assert_eq!(shown(&again), [("a", 2, 31_000, 45_000), ("b", 2, 31_000, 45_000)]);
         // Scores are as documented: -2^53, and twice the token.
-        let scores = [&again[0], &first[1]].map(|claim| format!("\"{}\"", 2 * claim.token - (1 << 53)));
+        let scores = [&again[0], &again[1]].map(|claim| format!("\"{}\"", 2 * claim.token - (1 << 53)));
         let as_printed = reply(&mut con, "ZMSCORE q a b");
         let plain = |score: &str| score.trim_matches('"').parse::<f64>().expect("a number");
         let got: Vec<f64> = as_printed.trim_matches(['[', ']']).split(", ").map(plain).collect();

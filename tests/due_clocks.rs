@@ -130,7 +130,8 @@ on_every_server! {
     fn any_number_of_steps_do_no_harm(kind: Kind) {
         let clocked = Clocked::start(kind);
         let mut con = clocked.server.connect();
-        let waiting: Vec<_> = (0..4).map(|i| clocked.wait(&format!("DUE.POP q{i} BLOCK 2s"))).collect();
+        let lines = ["DUE.POP q0 BLOCK 0", "DUE.POP q1 BLOCK 0", "DUE.POP q2 BLOCK 2s", "DUE.POP q3 BLOCK 2s"];
+        let waiting: Vec<_> = lines.into_iter().map(|line| clocked.wait(line)).collect();
         let start = Instant::now();
         let mut step = 1;
         // A step every few milliseconds, from a second to a day, there and back.
