@@ -355,7 +355,8 @@ on_every_server! {
         given.insert(errors::of_a_wait(&server));
         let reference = reference();
         // CROSSSLOT and TRYAGAIN are for the tests with a cluster.
-        let is_error = |word: &&str| ["ERR ", "WRONGTYPE ", "NOPERM "].iter().any(|code| word.starts_with(code));
+        let codes = ["ERR ", "WRONGTYPE ", "NOPERM ", "NOBOARD ", "SCHEMA "];
+        let is_error = |word: &&str| codes.iter().any(|code| word.starts_with(code));
         for error in reference.split('`').filter(is_error) {
             let is_given = match error.strip_suffix('…') {
                 Some(start) => given.iter().any(|reply| reply.starts_with(start)),
@@ -439,9 +440,15 @@ on_every_server! {
             ("reader", "RATE.CHECK limit:x 5/1s", false),
             ("reader", "RANK.TOPN other:x 3", false),
             ("reader", "CONFIG GET rank.*", false),
-            ("writer", "RANK.CREATE board:x FIELD a INT FIELD b INT DATA board:data", false),
+            ("writer", "RANK.ADD board:x BOARD 2 1 2 a", true),
+            ("writer", "RANK.CREATE board:x FIELD a INT FIELD b INT DATA other:data", false),
+            ("writer", "RANK.CREATE other:x FIELD a INT FIELD b INT", false),
+            ("reader", "RANK.CREATE board:x FIELD a INT FIELD b INT DATA board:data", false),
+            ("writer", "RANK.CREATE board:x FIELD a INT FIELD b INT DATA board:data", true),
             ("operator", "RANK.CREATE board:x FIELD a INT FIELD b INT DATA other:data", false),
             ("operator", "RANK.CREATE board:x FIELD a INT FIELD b INT DATA board:data", true),
+            ("writer", "RANK.ADD board:x BOARD 2 * 2 a", true),
+            ("writer", "RANK.ALTER board:x KEEP 5", false),
             ("reader", "RANK.TOPN board:x 3 WITHDATA", true),
             ("writer", "RANK.ADD board:x 1 2 a", true),
             ("reader", "RANK.SETDATA board:x a name Ann", false),

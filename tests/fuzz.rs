@@ -67,6 +67,8 @@ const WORDS: &[&[u8]] = &[
     b"KEEP",
     b"CH",
     b"WITHRANK",
+    b"BOARD",
+    b"*",
     b"AT",
     b"ASC",
     b"DESC",

@@ -12,6 +12,8 @@ export type Name = string | Buffer;
 export type Value = number | bigint;
 /** One value, or one for each field of the board. */
 export type Score = Value | readonly Value[];
+/** A score to write: null keeps a field as it is. */
+export type NewScore = Value | readonly (Value | null)[];
 /** Seconds, or text with a unit: '500ms', '30s', '5m', '2h', '1d'. */
 export type Duration = number | string;
 /** Unix milliseconds or a Date. */
@@ -98,13 +100,18 @@ export interface GroupRow extends Row {
   place: number;
 }
 
-/** What a write did to one member. If it is not on the board now, it has no rank and no scores. */
+/**
+ * What a write did to one member. If it is not on the board now, it has no rank and no scores; if it is new, it has no
+ * previous ones.
+ */
 export interface Change {
   rank: number | null;
   previousRank: number | null;
   member: string;
   score: Value | null;
   scores: Value[] | null;
+  previousScore: Value | null;
+  previousScores: Value[] | null;
 }
 
 /** Members that are equal on all fields. */
@@ -159,7 +166,7 @@ export interface PeriodBoard {
   expires: number | null;
 }
 
-export type Scores = Record<string, Score> | ReadonlyMap<Name, Score>;
+export type Scores = Record<string, NewScore> | ReadonlyMap<Name, NewScore>;
 export type Place = { at?: Moment; member?: Name };
 export type ScanOptions = { count?: number; time?: boolean; data?: boolean };
 
@@ -198,18 +205,18 @@ export interface BoardMethods {
   periods(unit?: string, options?: { now?: Moment }): PeriodBoard[];
 
   /** RANK.ADD: 1 if the member is new; with `ch` also if its score changed. */
-  add(member: Name, score: Score, options?: WriteOptions): number;
+  add(member: Name, score: NewScore, options?: WriteOptions): number;
   /** RANK.ADD for several members, all or none. Returns how many are new. */
   addMany(scores: Scores, options?: WriteOptions): number;
-  /** RANK.ADD … WITHRANK: the rank now and before. */
-  addRanked(member: Name, score: Score, options?: WriteOptions & { period?: string }): Change;
+  /** RANK.ADD … WITHRANK: rank and scores, now and before. */
+  addRanked(member: Name, score: NewScore, options?: WriteOptions & { period?: string }): Change;
   /** RANK.ADD … WITHRANK for several members. */
   addManyRanked(scores: Scores, options?: WriteOptions & { period?: string }): Change[];
   /** RANK.MULTISET: like addMany, but one member on a new key creates a board with INT fields. */
   multiset(scores: Scores, options?: WriteOptions): number;
   /** RANK.INCR: the new scores, or null if KEEP refused the member. */
   incr(member: Name, delta: Score, options?: { at?: Moment }): Value[] | null;
-  /** RANK.INCR … WITHRANK: the rank now and before. */
+  /** RANK.INCR … WITHRANK: rank and scores, now and before. */
   incrRanked(member: Name, delta: Score, options?: { at?: Moment; period?: string }): Change | null;
   /** RANK.REM: how many were removed, from the board and from the periods that are kept. */
   remove(...members: Name[]): number;
@@ -399,7 +406,7 @@ export class ShardedLeaderboard {
   shard(member: Name): Promise<string>;
   /** Creates all shards. Other writes create those they need. */
   create(): Promise<void>;
-  add(member: Name, score: Score, options?: WriteOptions): Promise<number>;
+  add(member: Name, score: NewScore, options?: WriteOptions): Promise<number>;
   /** All or none of a shard's members are written. */
   addMany(scores: Scores, options?: WriteOptions): Promise<number>;
   /** If the connection is lost, it fails, because nobody knows whether the increment was made. */

@@ -37,7 +37,7 @@ fn medals(_: &Server, cli: &mut Cli) -> Outcome {
     cli.run_raw("RANK.GET medals Japan WITHDATA JSON")?;
     cli.say("A new member with 17 gold medals would have this rank:")?;
     cli.run("RANK.FORSCORE medals 17 0 0")?;
-    cli.say("Three more gold medals for France. The reply has the new and the previous rank:")?;
+    cli.say("Three more gold medals for France. The reply has the new and the previous rank and medals:")?;
     cli.run("RANK.INCR medals WITHRANK 3 0 0 France")?;
     cli.say("The board is still a sorted set that any client can read:")?;
     cli.run("ZREVRANGE medals 0 1 WITHSCORES")

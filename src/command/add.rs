@@ -17,7 +17,7 @@ const SYNTAX: &str = "key [BOARD fields:n] condition:[NX|XX] update:[SET|BEST] [
 const COST: &str = "O(log(N)) for each member.";
 
 command! { ADD = add;
-    Doc::write("rank.add", SYNTAX, "Sets the scores of members. Returns how many are new, or old and new ranks.",
+    Doc::write("rank.add", SYNTAX, "Sets the scores of members. Returns how many are new, or old and new ranks and scores.",
     COST).fast()
 }
 

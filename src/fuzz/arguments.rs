@@ -14,6 +14,8 @@ const WORDS: &[&str] = &[
     "KEEP",
     "CH",
     "WITHRANK",
+    "BOARD",
+    "*",
     "AT",
     "ASC",
     "DESC",

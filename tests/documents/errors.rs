@@ -96,6 +96,12 @@ RANK.LOAD plain {"member":"a","score":1,"scores":{}}
 RANK.LOAD plain {"member":"a","score":1,"time":-1}
 RANK.LOAD plain {"member":"a","score":1,"data":5}
 RANK.CREATE medals FIELD gold BITS 10 FIELD silver BITS 10
+RANK.ADD medals * * a
+RANK.ADD medals BOARD 0 1 1 a
+RANK.ADD new BOARD 2 1 1 a
+RANK.MULTISET new * 1 a
+RANK.CREATE three FIELD a FIELD b FIELD c
+RANK.ADD three BOARD 2 1 1 a
 RANK.LOAD medals {"member":"a","score":1}
 RANK.LOAD medals {"member":"a","scores":[1]}
 RANK.LOAD medals {"member":"a","scores":{"gold":1}}

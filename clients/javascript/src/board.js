@@ -1,7 +1,7 @@
 // RANK.*: a board's schema and its commands, as values. What they return is in index.d.ts.
 
 import {
-  Call, Key, exactJson, flags, integer, json, jsonName, listOf, moment, nothing, number, numbers, option,
+  Call, Key, exactJson, flags, integer, json, jsonName, listOf, moment, newScores, nothing, number, numbers, option,
   optional, plain, record, text, timed, wordsOf,
 } from './call.js';
 
@@ -51,9 +51,14 @@ const scored = (scores) => ({ score: scores === null ? null : scores[0], scores 
 
 const scoresOf = (reply) => (Array.isArray(reply) ? reply : [reply]).map(number);
 
-function changed([rank, previous, member, ...scores]) {
-  const known = rank === null ? null : scores.map(number);
-  return { rank: optional(integer)(rank), previousRank: optional(integer)(previous), member: text(member), ...scored(known) };
+function changed([rank, previousRank, member, ...scores]) {
+  const fields = scores.length / 2;
+  const previousScores = previousRank === null ? null : scores.slice(fields).map(number);
+  return {
+    rank: optional(integer)(rank), previousRank: optional(integer)(previousRank), member: text(member),
+    ...scored(rank === null ? null : scores.slice(0, fields).map(number)),
+    previousScore: previousScores === null ? null : previousScores[0], previousScores,
+  };
 }
 
 function tied(rank, users) {
@@ -153,7 +158,7 @@ export class BoardCalls {
   // --- writes -------------------------------------------------------------------------------------------
 
   #add(name, words, scores, parse) {
-    return this.#write(name, [...words, ...scores.flatMap(([member, score]) => [...numbers(score), member])], parse);
+    return this.#write(name, [...words, ...scores.flatMap(([member, score]) => [...newScores(score), member])], parse);
   }
 
   add(member, score, options = {}) {

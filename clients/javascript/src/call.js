@@ -34,6 +34,9 @@ function argument(value) {
 }
 
 export const numbers = (score) => (Array.isArray(score) ? score : [score]);
+
+/** Scores to write: null keeps a field as it is. */
+export const newScores = (score) => (Array.isArray(score) ? score.map((value) => (value === null ? '*' : value)) : [score]);
 export const option = (word, value) => (value === undefined || value === null ? [] : [word, value]);
 export const flags = (words) => Object.entries(words).filter(([, given]) => given).map(([word]) => word.toUpperCase());
 

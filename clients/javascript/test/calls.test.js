@@ -38,6 +38,8 @@ const CALLS = {
   'RANK.ADD b 5 6.5 ann -1 9223372036854775807 bob': board.addMany({ ann: [5, 6.5], bob: [-1, 2n ** 63n - 1n] }),
   'RANK.ADD b WITHRANK PERIOD day BEST DATA {"x":"é"} 5 ann': board.addRanked('ann', 5, { period: 'day', update: 'BEST', data: { x: 'é' } }),
   'RANK.ADD b WITHRANK XX 5 ann': board.addManyRanked({ ann: 5 }, { xx: true }),
+  'RANK.ADD b BEST * 6.5 * ann 1 * 2 bob': board.addMany({ ann: [null, 6.5, null], bob: [1, null, 2] }, { update: 'BEST' }),
+  'RANK.ADD b WITHRANK 5 * ann': board.addRanked('ann', [5, null]),
   'RANK.MULTISET b 5 6 ann': board.multiset({ ann: [5, 6] }),
   'RANK.INCR b AT 9 1 2 ann': board.incr('ann', [1, 2], { at: 9 }),
   'RANK.INCR b WITHRANK PERIOD day 1 ann': board.incrRanked('ann', 1, { period: 'day' }),

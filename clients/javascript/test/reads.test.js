@@ -47,8 +47,11 @@ test('places, scans, lines, pops, attributes and changes', async () => {
     assert.deepEqual((await board.top(3, { data: true })).map(({ data }) => data), [{ level: 9 }, { n: 0, name: 'Ann' }, null]);
 
     const changes = await board.addManyRanked({ eve: 9, ann: 8 });
-    assert.deepEqual(changes.map(({ rank, previousRank }) => [rank, previousRank]), [[1, null], [2, 2]]);
-    assert.equal((await board.incrRanked('dan', 10)).rank, 1);
+    assert.deepEqual(changes.map((change) => [change.rank, change.previousRank, change.previousScore]), [[1, null, null], [2, 2, 5]]);
+    const { rank, score, previousScore } = await board.incrRanked('dan', 10);
+    assert.deepEqual([rank, score, previousScore], [1, 13, 3]);
+    const { member, ...refused } = await board.addRanked('zoe', 1, { xx: true });
+    assert.deepEqual([member, ...new Set(Object.values(refused))], ['zoe', null]);
     assert.equal(await board.rotate('{game}:old'), 5);
     await board.alter({ keep: 1, data: null });
     assert.deepEqual([(await board.info()).keep, (await board.info()).data], [1, null]);

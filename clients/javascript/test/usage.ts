@@ -22,8 +22,12 @@ console.log(rows, added, row?.rank, verdict.remaining, result, claims[0]?.dueMs)
 express().use(expressRateLimit(node, [{ name: 'user', rule: '5/1s' }], { failing: 'closed', cost: { '/export': 10 } }));
 await fastify().register(fastifyRateLimit, { client: node, rules: [{ name: 'user', rule: '5/1s', key: (request) => request.ip }] });
 
+await board.addRanked('ann', [null, 5]).then(({ score, previousScore }) => console.log(score, previousScore));
+
 // @ts-expect-error a number is needed
 board.top('3');
+// @ts-expect-error an increment is a number
+board.incr('ann', [null, 5]);
 // @ts-expect-error no such option
 board.top(3, { dta: true });
 // @ts-expect-error no such kind of rank

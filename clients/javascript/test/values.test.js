@@ -18,9 +18,12 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       const since = Date.now();
       const game = new Leaderboard(client, 'game', { fields: ['gold INT', 'silver'], ties: 'FIRST', since, data: '{game}:who' });
       assert.deepEqual(await game.addRanked('ann', [5, 0.5], { data: ann }), {
-        rank: 1, previousRank: null, member: 'ann', score: 5, scores: [5, 0.5],
+        rank: 1, previousRank: null, member: 'ann', score: 5, scores: [5, 0.5], previousScore: null, previousScores: null,
       });
-      assert.deepEqual(await game.incr('ann', [-1, 0.25]), [4, 0.75]);
+      assert.deepEqual(await game.addRanked('ann', [null, 0.75]), {
+        rank: 1, previousRank: 1, member: 'ann', score: 5, scores: [5, 0.75], previousScore: 5, previousScores: [5, 0.5],
+      });
+      assert.deepEqual(await game.incr('ann', [-1, 0]), [4, 0.75]);
       assert.deepEqual(await game.score('ann'), [4, 0.75]);
       assert.deepEqual(await game.get('ann', { data: true }), {
         rank: 1, member: 'ann', score: 4, scores: [4, 0.75], data: ann,

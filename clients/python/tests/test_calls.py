@@ -42,6 +42,8 @@ CALLS = {
     "RANK.ADD b 5 6.5 ann -1 2 bob": board.add_many({"ann": (5, 6.5), "bob": (-1, 2)}),
     'RANK.ADD b WITHRANK PERIOD day BEST DATA {"x":"é"} 5 ann': board.add_ranked("ann", 5, period="day", update="BEST", data={"x": "é"}),
     "RANK.ADD b WITHRANK XX 5 ann": board.add_many_ranked({"ann": 5}, xx=True),
+    "RANK.ADD b BEST * 6.5 * ann 1 * 2 bob": board.add_many({"ann": (None, 6.5, None), "bob": [1, None, 2]}, update="BEST"),
+    "RANK.ADD b WITHRANK 5 * ann": board.add_ranked("ann", (5, None)),
     "RANK.MULTISET b 5 6 ann": board.multiset({"ann": (5, 6)}),
     "RANK.INCR b AT 9 1 2 ann": board.incr("ann", (1, 2), at=9),
     "RANK.INCR b WITHRANK PERIOD day 1 ann": board.incr_ranked("ann", 1, period="day"),

@@ -69,9 +69,12 @@ class Reads(Case):
     def test_changes(self) -> None:
         changes = self.board.add_many_ranked({"eve": 9, "ann": 8})
         self.assertEqual(
-            [(change.member, change.rank, change.previous_rank) for change in changes],
-            [("eve", 1, None), ("ann", 2, 2)],
+            [(change.member, change.rank, change.previous_rank, change.previous_score) for change in changes],
+            [("eve", 1, None, None), ("ann", 2, 2, 5)],
         )
-        self.assertEqual(self.board.incr_ranked("dan", 10).rank, 1)
+        change = self.board.incr_ranked("dan", 10)
+        self.assertEqual((change.rank, change.score, change.previous_score), (1, 13, 3))
+        refused = self.board.add_ranked("zoe", 1, xx=True)
+        self.assertEqual((refused.rank, refused.scores, refused.previous_rank, refused.previous_scores), (None,) * 4)
         self.assertEqual(self.board.by_score("(5", "inf", limit=(0, 2))[0].score, 13)
         self.assertEqual([row.place for row in self.board.among(["ann", "cid"])], [1, 2])

@@ -60,8 +60,8 @@ class Values(Case):
         fields = (Field("gold", "DESC", "INT"), Field("silver", "DESC", "FLOAT"))
         info = BoardInfo(1, fields, "FIRST", None, "SET", "coded", 1, SINCE, "{game}:who", (), None, schema)
         self.expect(a_board, [
-            Change(1, None, "ann", (EXACT, 0.5)),
-            Change(1, 1, "ann", (EXACT + 1, 0.5)),
+            Change(1, None, "ann", (EXACT, 0.5), None),
+            Change(1, 1, "ann", (EXACT + 1, 0.5), (EXACT, 0.5)),
             (EXACT, 0.75),
             (EXACT, 0.75),
             Row(1, "ann", (EXACT, 0.75), data=ANN),

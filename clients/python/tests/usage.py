@@ -11,6 +11,8 @@ from redis_rank import Change, Leaderboard, Lease, Period, RateLimiter, Row, Sch
 board = Leaderboard(Redis(), "game", fields=["gold INT"], ties="FIRST", periods=[Period("day", "{game}:day:")])
 rows: list[Row] = board.top(3, data=True, kind="DENSE", period=("day", -1))
 change: Change = board.add_ranked("ann", (1, 2.5), update="BEST")
+is_record: bool = change.previous_score is None or change.score > change.previous_score
+board.add("ann", (None, 5))
 verdict: Verdict = RateLimiter(Redis(), "5/1s", algorithm="GCRA").enforce("ann", cost=2)
 best: list[Row] = ShardedLeaderboard(RedisCluster(), "game", 16, ties="FIRST").top(3)
 with Lease(Redis(), "job", 3) as lease:
@@ -18,6 +20,8 @@ with Lease(Redis(), "job", 3) as lease:
 for claim in Schedule(Redis(), "jobs").claim(5, lease="1m"):
     claim.item.upper()
 
+board.incr("ann", (None, 5))  # type: ignore[arg-type]
+board.add("ann", None)  # type: ignore[arg-type]
 board.top("3")  # type: ignore[arg-type]
 board.top(3, dta=True)  # type: ignore[call-arg]
 board.get("ann", kind="BEST")  # type: ignore[arg-type]

@@ -11,6 +11,8 @@ from .call import (
     Call,
     Moment,
     Name,
+    NewScore,
+    NewScores,
     Number,
     Score,
     argument,
@@ -22,6 +24,7 @@ from .call import (
     json_value,
     list_of,
     moment,
+    new_scores,
     nothing,
     number,
     numbers,
@@ -180,9 +183,11 @@ class BoardCalls:
         return values.Tied(rank, tuple(data), data)
 
     def _change(self, reply: Any) -> values.Change:
-        rank, previous, member, *scores = reply
-        known = None if rank is None else tuple(number(score) for score in scores)
-        return values.Change(rank, previous, self._member(text(member)), known)
+        rank, previous_rank, member, *scores = reply
+        fields = len(scores) // 2
+        now = None if rank is None else tuple(number(score) for score in scores[:fields])
+        before = None if previous_rank is None else tuple(number(score) for score in scores[fields:])
+        return values.Change(rank, previous_rank, self._member(text(member)), now, before)
 
     def _many_rows(self, reply: Any) -> list[values.Row]:
         return [self._row(row) for row in json_value(reply)]
@@ -250,30 +255,30 @@ class BoardCalls:
     # --- writes -----------------------------------------------------------------------------------------
 
     def _add(
-        self, scores: Mapping[Any, Score], words: Arguments, parse: Callable[[Any], T], name: str = "ADD"
+        self, scores: Mapping[Any, NewScore], words: Arguments, parse: Callable[[Any], T], name: str = "ADD"
     ) -> Call[T]:
         for member, score in scores.items():
-            words = [*words, *numbers(score), member]
+            words = [*words, *new_scores(score), member]
         return self._change_call(name, words, parse)
 
-    def add(self, member: Name, score: Score, **options: Unpack[Write]) -> Call[int]:
-        """RANK.ADD: 1 if the member is new; with ch=True also if its score changed."""
+    def add(self, member: Name, score: NewScore, **options: Unpack[Write]) -> Call[int]:
+        """RANK.ADD: 1 if the member is new; with ch=True also if its score changed. None keeps a field as it is."""
         return self._add({member: score}, _write(options), int)
 
-    def add_many(self, scores: Mapping[str, Score] | Mapping[bytes, Score], **options: Unpack[Write]) -> Call[int]:
+    def add_many(self, scores: NewScores, **options: Unpack[Write]) -> Call[int]:
         """RANK.ADD for several members, all or none. Returns how many are new."""
         return self._add(scores, _write(options), int)
 
     def add_ranked(
-        self, member: Name, score: Score, *, period: str | None = None, **options: Unpack[Write]
+        self, member: Name, score: NewScore, *, period: str | None = None, **options: Unpack[Write]
     ) -> Call[values.Change]:
-        """RANK.ADD … WITHRANK: the rank now and before."""
+        """RANK.ADD … WITHRANK: rank and scores, now and before."""
         words = ["WITHRANK", *_rank(period=period), *_write(options)]
         return self._add({member: score}, words, lambda reply: self._change(reply[0]))
 
     def add_many_ranked(
         self,
-        scores: Mapping[str, Score] | Mapping[bytes, Score],
+        scores: NewScores,
         *,
         period: str | None = None,
         **options: Unpack[Write],
@@ -281,7 +286,7 @@ class BoardCalls:
         """RANK.ADD … WITHRANK for several members."""
         return self._add(scores, ["WITHRANK", *_rank(period=period), *_write(options)], list_of(self._change))
 
-    def multiset(self, scores: Mapping[str, Score] | Mapping[bytes, Score], **options: Unpack[Write]) -> Call[int]:
+    def multiset(self, scores: NewScores, **options: Unpack[Write]) -> Call[int]:
         """RANK.MULTISET: like add_many, but one member on a new key creates a board with INT fields."""
         return self._add(scores, _write(options), int, "MULTISET")
 
@@ -292,7 +297,7 @@ class BoardCalls:
     def incr_ranked(
         self, member: Name, delta: Score, *, at: Moment | None = None, period: str | None = None
     ) -> Call[values.Change | None]:
-        """RANK.INCR … WITHRANK: the rank now and before."""
+        """RANK.INCR … WITHRANK: rank and scores, now and before."""
         words = ["WITHRANK", *_rank(period=period), *_incr(at, delta, member)]
         return self._change_call("INCR", words, optional(self._change))
 

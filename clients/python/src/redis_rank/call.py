@@ -15,6 +15,8 @@ T = TypeVar("T")
 Number = int | float
 Name = str | bytes
 Score = Number | Sequence[Number]
+NewScore = Number | Sequence[Number | None]  # None: the field stays as it is
+NewScores = Mapping[str, NewScore] | Mapping[bytes, NewScore]
 Duration = str | int | float | timedelta
 Moment = int | datetime
 
@@ -91,6 +93,13 @@ def numbers(score: Score) -> list[Number]:
     if isinstance(score, (str, bytes)):
         raise TypeError(f"expected a number, or one for each field, got {score!r}")
     return [score] if isinstance(score, (int, float)) else list(score)
+
+
+def new_scores(score: NewScore) -> list[Name | Number]:
+    values = [score] if isinstance(score, (int, float)) else score
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"expected a number, or one for each field, got {values!r}")
+    return ["*" if value is None else value for value in values]
 
 
 def option(word: str, value: Name | Number | None) -> list[Name | Number]:

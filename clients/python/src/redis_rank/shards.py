@@ -12,14 +12,14 @@ import itertools
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import redis.exceptions as exceptions
 
 from .board import BoardCalls, Kind, Schema, Write
-from .call import Call, Name, Number, Pause, Score, Steps, argument, encode, list_of, text
+from .call import Call, Name, NewScore, NewScores, Number, Pause, Score, Steps, argument, encode, list_of, text
 from .errors import IncompleteAnswer
 from .run import succeeded
 from .values import GroupRow, Page, Row
@@ -215,14 +215,14 @@ class ShardedCalls:
         """Creates all shards. Other writes create those they need."""
         yield from self._round([board.create() for board in self.boards])
 
-    def add(self, member: Name, score: Score, **options: Unpack[Write]) -> Steps[int]:
+    def add(self, member: Name, score: NewScore, **options: Unpack[Write]) -> Steps[int]:
         """RANK.ADD to the member's shard."""
         [added] = yield from self._round([self.boards[self._home(member)].add(member, score, **options)])
         return int(added)
 
-    def add_many(self, scores: Mapping[str, Score] | Mapping[bytes, Score], **options: Unpack[Write]) -> Steps[int]:
+    def add_many(self, scores: NewScores, **options: Unpack[Write]) -> Steps[int]:
         """RANK.ADD to each shard: all or none of a shard's members are written."""
-        parts: dict[int, dict[Any, Score]] = {}
+        parts: dict[int, dict[Any, NewScore]] = {}
         for member, score in scores.items():
             parts.setdefault(self._home(member), {})[member] = score
         return sum((yield from self._round([self.boards[at].add_many(part, **options) for at, part in parts.items()])))

@@ -55,12 +55,21 @@ class Entry(_Scored):
 
 @dataclass(frozen=True, slots=True)
 class Change(_Scored):
-    """What a write did to one member. If it is not on the board now, it has no rank and no scores."""
+    """
+    What a write did to one member. If it is not on the board now, it has no rank and no scores; if it is new, it has no
+    previous ones.
+    """
 
     rank: int | None
     previous_rank: int | None
     member: str
     scores: tuple[Number, ...] | None
+    previous_scores: tuple[Number, ...] | None
+
+    @property
+    def previous_score(self) -> Number | None:
+        """The previous score of a board with one field; of others, the first. None if the member is new."""
+        return self.previous_scores[0] if self.previous_scores else None
 
 
 @dataclass(frozen=True, slots=True)
