@@ -9,7 +9,7 @@ use redis::{Connection, Value};
 use crate::flood::Flood;
 use crate::script::script;
 use crate::support::boards::*;
-use crate::support::codes::{score_of, Coder};
+use crate::support::codes::{score_of, Coder, Element};
 use crate::support::*;
 use crate::workload::{assert_same, bytes, field, snapshot, verify, verify_by, Verified};
 
@@ -34,7 +34,7 @@ fn made(member: usize) -> String {
 }
 
 /// The element and the entries that a member of [`make`] with these scores has.
-fn stored(a: usize, b: usize, name: &str) -> ((Vec<u8>, f64), Vec<(Vec<u8>, f64)>) {
+fn stored(a: usize, b: usize, name: &str) -> (Element, Vec<Element>) {
     Coder::new(MADE, 0).stored(&[a.to_string(), b.to_string()], 0, name.as_bytes())
 }
 
