@@ -71,7 +71,11 @@ fn check_no_board(key: &Key) -> Result<()> {
     let lowest = unsafe {
         api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, f64::NEG_INFINITY, 0, 0);
         let is_empty = api!(RedisModule_ZsetRangeEndReached)(key.raw()) != 0;
-        if is_empty { None } else { current(key) }
+        if is_empty {
+            None
+        } else {
+            current(key)
+        }
     };
     match lowest {
         Some((element, _)) if element.bytes().starts_with(MARKER_START) => Err(Error::BoardNotSchedule),
