@@ -239,6 +239,8 @@ pub enum Error {
     NotLeases,
     /// Tokens beyond what a sorted set's scores hold exactly.
     TokensUsedUp,
+    /// The latest end of a lease, in Unix ms.
+    LeaseEndsTooLate(u64),
     /// redis-cell's own words.
     CellInteger(Shown),
     /// This cost would make a limiter's total of units too large for its integer.
@@ -258,10 +260,21 @@ pub enum Error {
     HasPeriods,
     /// `DUE.ADD` or `DUE.MOVE` without a time.
     NoTime(Shown),
+    /// A lease would end at a time that a score cannot hold.
+    LeaseEnd {
+        /// The earliest end.
+        least: i64,
+        /// The latest end.
+        most: i64,
+        /// When it would end.
+        got: i64,
+    },
     /// While a client waited, its user lost the permission for it.
     NoLongerPermitted,
     /// While a client waited, the key's slot went to another node.
     KeyMoved,
+    /// The server's own error, for a client that waited or a call of ours.
+    ClusterDown,
     /// What the server itself answered to a call of ours.
     Server(String),
     Internal,

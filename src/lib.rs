@@ -94,6 +94,14 @@ fn init(context: &Context, args: &[RedisString]) -> Status {
         context.log_warning(&problem.replace('%', "%%"));
         return Status::Err;
     }
+    if let Some(command) = server::missing_command(context) {
+        context.log_warning(&format!(
+            "redis-rank writes to replicas and the AOF with {command}, which rename-command has renamed or disabled here. \
+             Remove that line, and deny the command to users by ACL instead"
+        ));
+        return Status::Err;
+    }
+    command::due::start();
     let of_cell = if config::cl_throttle() { CELL_COMMANDS } else { &[] };
     if server::start(context, COMMANDS.iter().chain(of_cell)) {
         Status::Ok

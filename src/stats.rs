@@ -51,6 +51,11 @@ impl Family {
         }
     }
 
+    /// How many calls there were.
+    pub fn calls(&self) -> u64 {
+        self.calls.get()
+    }
+
     /// Counts a call.
     pub fn called(&self) {
         self.calls.add(1);

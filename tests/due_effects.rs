@@ -47,25 +47,27 @@ on_every_server! {
         // With `everysec` the server puts off writing to the file while another thread syncs it.
         let server = Server::builder(kind).appendonly().config("appendfsync no").start();
         let mut con = server.connect();
-        expect(&mut con, "DUE.ADD q AT 1000 a b c", "3");
-        expect(&mut con, "DUE.ADD q AT 1000 a b c", "0");
-        expect(&mut con, "DUE.CLAIM q COUNT 9 NOW 999", "[]");
-        assert_eq!(claim(&mut con, "DUE.CLAIM q COUNT 2 NOW 1000 LEASE 1s").len(), 2);
-        assert_eq!(claim(&mut con, "DUE.CLAIM q COUNT 9 NOW 1000 LEASE 1s").len(), 1);
-        expect(&mut con, &format!("DUE.MOVE q AT 2000 {} a", 2000 * 512 + 1), &(2000 * 512 + 1).to_string());
-        expect(&mut con, &format!("DUE.MOVE q AT 3000 {} a", 2000 * 512 + 1), &(3000 * 512 + 1).to_string());
-        expect(&mut con, &format!("DUE.ACK q {} b 7 c 7 nobody", 2000 * 512 + 1), "1");
+        expect(&mut con, "DUE.ADD q AT 1767225601000 a b c", "3");
+        expect(&mut con, "DUE.ADD q AT 1767225601000 a b c", "0");
+        expect(&mut con, "DUE.CLAIM q COUNT 9 NOW 1767225600999", "[]");
+        let first = claim(&mut con, "DUE.CLAIM q COUNT 2 NOW 1767225601000 LEASE 1s");
+        let second = claim(&mut con, "DUE.CLAIM q COUNT 9 NOW 1767225601000 LEASE 1s");
+        assert_eq!((first.len(), second.len()), (2, 1));
+        let moved: i64 = reply(&mut con, &format!("DUE.MOVE q AT 1767225603000 {} a", first[0].1)).parse().expect("a token");
+        expect(&mut con, &format!("DUE.MOVE q AT 1767225604000 {} a", first[0].1), "0");
+        expect(&mut con, &format!("DUE.ACK q {} b 7 c 7 nobody", first[1].1), "1");
         expect(&mut con, "DUE.ACK q 7 c", "0");
-        expect(&mut con, "DUE.POP q COUNT 9 NOW 9000", r#"[["c", 2000], ["a", 3000]]"#);
+        expect(&mut con, "DUE.POP q COUNT 9 NOW 1767225609000", r#"[["c", 1767225602000], ["a", 1767225603000]]"#);
+        let score = |token: i64| 2 * token - (1 << 53);
         assert_eq!(
             aof(&server),
             [
-                "ZADD q 1000 a 1000 b 1000 c",
-                "ZADD q -17592186042415.998 a -17592186042415.998 b",
-                "ZADD q -17592186042415.998 c",
-                "ZADD q -17592186041415.998 a",
-                "ZREM q b",
-                "ZREM q c a",
+                "ZADD q 1767225601000 a 1767225601000 b 1767225601000 c".to_owned(),
+                format!("ZADD q {} a {} b", score(first[0].1), score(first[1].1)),
+                format!("ZADD q {} c", score(second[0].1)),
+                format!("ZADD q {} a", score(moved)),
+                "ZREM q b".to_owned(),
+                "ZREM q c a".to_owned(),
             ]
         );
     }
@@ -74,23 +76,27 @@ on_every_server! {
         let (mut con, mut watcher) = (server.connect(), server.connect());
         expect(&mut con, "CONFIG SET notify-keyspace-events KEA", "+OK");
         let mut listener = server.connect();
-        expect(&mut con, "DUE.ADD q AT 1000 a", "1");
+        expect(&mut con, "DUE.ADD q AT 1767225601000 a", "1");
         let mut pubsub = listener.as_pubsub();
         pubsub.psubscribe("__keyspace@0__:q").expect("a subscription");
+        let mut token = 0;
         for (line, events) in [
-            ("DUE.ADD q AT 1000 a", vec![]),
-            ("DUE.ADD q AT 1000 b", vec!["zadd"]),
-            ("DUE.CLAIM q NOW 1", vec![]),
+            ("DUE.ADD q AT 1767225601000 a", vec![]),
+            ("DUE.ADD q AT 1767225601000 b", vec!["zadd"]),
+            ("DUE.CLAIM q NOW 1767225600000", vec![]),
             ("DUE.INFO q", vec![]),
-            ("DUE.CLAIM q NOW 1000 LEASE 1s COUNT 2", vec!["zadd"]),
+            ("DUE.CLAIM q NOW 1767225601000 LEASE 1s COUNT 2", vec!["zadd"]),
             ("DUE.ACK q 1 a", vec![]),
-            ("DUE.ACK q 1024001 a", vec!["zrem"]),
-            ("DUE.POP q NOW 5000", vec!["zrem", "del"]),
-            ("DUE.POP q NOW 5000", vec![]),
+            ("DUE.ACK q TOKEN a", vec!["zrem"]),
+            ("DUE.POP q NOW 1767225605000", vec!["zrem", "del"]),
+            ("DUE.POP q NOW 1767225605000", vec![]),
         ] {
             expect(&mut watcher, "WATCH q", "+OK");
-            let got = reply(&mut con, line);
+            let got = reply(&mut con, &line.replace("TOKEN", &token.to_string()));
             assert!(!got.starts_with("ERR"), "{line}: {got}");
+            if line.contains("COUNT 2") {
+                token = got.split(", ").nth(1).and_then(|token| token.parse::<i64>().ok()).expect("a token");
+            }
             expect(&mut watcher, "MULTI", "+OK");
             let ran = reply(&mut watcher, "EXEC") == "[]";
             assert_eq!(ran, events.is_empty(), "{line}");
@@ -137,9 +143,9 @@ on_every_server! {
         let mut server = Server::builder(kind).appendonly().config("appendfsync always").start();
         let mut con = server.connect();
         for i in 0..50 {
-            expect(&mut con, &format!("DUE.ADD q AT 1000 i{i}"), "1");
+            expect(&mut con, &format!("DUE.ADD q AT 1767225601000 i{i}"), "1");
         }
-        let held = claim(&mut con, "DUE.CLAIM q COUNT 30 NOW 1000 LEASE 1s");
+        let held = claim(&mut con, "DUE.CLAIM q COUNT 30 NOW 1767225601000 LEASE 1s");
         for (item, token) in &held[..10] {
             expect(&mut con, &format!("DUE.ACK q {token} {item}"), "1");
         }
@@ -149,8 +155,8 @@ on_every_server! {
         let mut con = server.connect();
         assert_eq!(reply(&mut con, "DEBUG DIGEST"), before);
         // What nobody had is due at once, what the dead had when their leases end.
-        assert_eq!(claim(&mut con, "DUE.CLAIM q COUNT 99 NOW 1999 LEASE 1d").len(), 20);
-        let again: Vec<String> = claim(&mut con, "DUE.CLAIM q COUNT 99 NOW 2000").into_iter().map(|(item, _)| item).collect();
+        assert_eq!(claim(&mut con, "DUE.CLAIM q COUNT 99 NOW 1767225601999 LEASE 1d").len(), 20);
+        let again: Vec<String> = claim(&mut con, "DUE.CLAIM q COUNT 99 NOW 1767225602000").into_iter().map(|(item, _)| item).collect();
         let mut expected: Vec<String> = held[10..].iter().map(|(item, _)| item.clone()).collect();
         let mut again = again;
         expected.sort_unstable();

@@ -352,8 +352,11 @@ impl Fuzzer {
 
     /// The score and the element of a call in a log.
     fn log_entry(&mut self) -> (Vec<u8>, Vec<u8>) {
-        let (total, cost, window) = (self.dice.roll(1 << 60), self.dice.roll(1_000_000_001), self.dice.roll(1 << 35));
-        (self.number(1 << 54), format!("{total:020}+{cost}+{window}").into_bytes())
+        let total: String = (0..1 + self.dice.roll(13)).map(|_| self.digit()).collect();
+        let cost = if self.dice.once_in(2) { String::new() } else { format!("+{}", self.digit()) };
+        let window = self.dice.pick(&["1s", "1m", "1500ms", "366d", "60s"]);
+        let length = char::from_digit(u32::try_from(total.len()).expect("a length"), 36).expect("a digit");
+        (self.number(1 << 54), format!("{length}{total}{cost}/{window}").into_bytes())
     }
 
     fn marker(&mut self) -> Vec<u8> {

@@ -243,6 +243,32 @@ on_every_server! {
         }
     }
 
+    /// A write that shows ranks and scores of a period reads the period.
+    fn ranks_of_a_period_need_permission_to_read_it(server: Server) {
+        let mut admin = server.connect();
+        assert_eq!(show_result(&cmdv(&mut admin, &["FUNCTION", "LOAD", LIBRARY])), "\"l\"");
+        script(&mut admin, "RANK.CREATE b PERIOD DAY p: PERIOD YEAR y: => +OK\n RANK.ADD b 5 victim => 1");
+        let before = snapshot(&mut admin);
+        let shows = [
+            "RANK.INCR b WITHRANK PERIOD day 0 victim",
+            "RANK.ADD b XX BEST WITHRANK PERIOD day -999 victim",
+            "RANK.ADD b WITHRANK PERIOD day 5 victim",
+            "RANK.MULTISET b WITHRANK PERIOD day 5 victim",
+        ];
+        let others = ["RANK.ADD b 5 victim", "RANK.INCR b 0 victim", "RANK.ADD b WITHRANK 5 victim", "RANK.ADD b WITHRANK PERIOD year 5 victim"];
+        for (rules, may_show, may_write) in [("%W~p:*", false, true), ("~p:*", true, true), ("%R~p:*", false, false), ("", false, false)] {
+            let mut con = user(&server, &format!("+@all ~b ~y:* {rules}"));
+            for (commands, may) in [(&shows, may_show), (&others, may_write)] {
+                for command in commands {
+                    for got in every_way(&mut con, command) {
+                        assert_eq!(got.starts_with("NOPERM this user has no permissions to access 'p:"), !may, "{rules}: {command}: {got}");
+                    }
+                }
+            }
+            assert_same(&before, &snapshot(&mut admin), "the server");
+        }
+    }
+
     fn a_forged_marker_opens_nobody_elses_hash(server: Server) {
         let mut admin = server.connect();
         assert_eq!(show_result(&cmdv(&mut admin, &["FUNCTION", "LOAD", LIBRARY])), "\"l\"");

@@ -41,14 +41,14 @@ on_every_server! {
         expect(&mut con, "ZADD plain 5 ann 7 bob", "2");
         expect(&mut con, "RANK.CREATE marked FIELD s INT", "+OK");
         expect(&mut con, "RANK.CREATE full FIELD s FLOAT TIES FIRST", "+OK");
-        expect(&mut con, "RANK.ADD full 100 00000000000000000000+1+1000", "1");
+        expect(&mut con, "RANK.ADD full 100 10/1s", "1");
         // A board whose members look like a log's still has its marker at the end.
         expect(&mut con, "RANK.CREATE alike KEEP 5", "+OK");
-        expect(&mut con, "RANK.ADD alike 100 00000000000000000000+1+1000", "1");
+        expect(&mut con, "RANK.ADD alike 100 10/1s", "1");
         // A log somebody wrote a name into, at either end.
-        expect(&mut con, "ZADD below 100 00000000000000000000+1+1000 5 ann", "2");
-        expect(&mut con, "ZADD above 100 00000000000000000000+1+1000 500 ann", "2");
-        expect(&mut con, "ZADD infinite inf 00000000000000000000+1+1000", "1");
+        expect(&mut con, "ZADD below 100 10/1s 5 ann", "2");
+        expect(&mut con, "ZADD above 100 10/1s 500 ann", "2");
+        expect(&mut con, "ZADD infinite inf 10/1s", "1");
         expect(&mut con, "ZADD late -5 last 500 ann", "2");
         for key in ["plain", "marked", "full", "alike", "below", "above", "infinite", "late"] {
             refuses(&mut con, key, NOT_A_LOG, WRONG_TYPE, NO_LEASES, NOT_A_LOG);

@@ -55,6 +55,7 @@ on_every_server! {
         for (line, error) in [
             ("ACQUIRE k 0 1s", "ERR limit takes 1 to 1000000000, got 0".into()),
             ("ACQUIRE k 1 0s", format!("{lease}0s")),
+            ("ACQUIRE k 1 366d NOW 9007199254740", "ERR the lease would end after 9007199254740, the latest time in ms".into()),
             ("ACQUIRE k 1 1s EACH", "ERR unknown option 'EACH'".into()),
             ("ACQUIRE k 1 1s NOW", "ERR NOW needs a value".into()),
             ("ACQUIRE k 1 1s NOW 1 NOW 1", "ERR NOW is given twice".into()),

@@ -9,7 +9,7 @@ use redis::{Connection, Value};
 use crate::flood::Flood;
 use crate::script::script;
 use crate::support::boards::*;
-use crate::support::codes::Coder;
+use crate::support::codes::{score_of, Coder, Element};
 use crate::support::*;
 use crate::workload::{assert_same, bytes, field, snapshot, verify, verify_by, Verified};
 
@@ -34,7 +34,7 @@ fn made(member: usize) -> String {
 }
 
 /// The element and the entries that a member of [`make`] with these scores has.
-fn stored(a: usize, b: usize, name: &str) -> ((Vec<u8>, f64), Vec<(Vec<u8>, f64)>) {
+fn stored(a: usize, b: usize, name: &str) -> (Element, Vec<Element>) {
     Coder::new(MADE, 0).stored(&[a.to_string(), b.to_string()], 0, name.as_bytes())
 }
 
@@ -149,6 +149,30 @@ on_every_server! {
                 }
             }
         }
+    }
+
+    /// No member has so many entries: 32 fields take 49.
+    fn as_many_entries_as_there_can_be_are_nobodys(server: Server) {
+        let mut con = server.connect();
+        expect(&mut con, &format!("RANK.CREATE b {MADE}"), "+OK");
+        for last in [255, 256] {
+            let mut args = vec![b"ZADD".to_vec(), b"b".to_vec()];
+            for number in 0..256_u64 {
+                // Each says that another follows, but the last.
+                let flags = (u64::from(number == 0) << 60) + (u64::from(number != last) << 59) + (7 << 56);
+                args.push(score_of((1 << 61) + flags + number).to_string().into_bytes());
+                args.push(vec![1, u8::try_from(number).expect("a byte"), b'x']);
+            }
+            assert_eq!(replyv(&mut con, &args), if last == 255 { "256" } else { "0" });
+            for command in ["RANK.GET b x", "RANK.ADD b 1 1 x", "RANK.REM b x"] {
+                let answer = reply(&mut con, command);
+                assert!(answer.contains("damaged"), "{command}: {answer}");
+            }
+            script(&mut con, "RANK.COUNT b => 0\n RANK.ADD b 1 1 y => 1\n RANK.REM b y => 1");
+            assert_eq!(verify(&mut con, b"b", false), [0, 0, 256, 0, 0]);
+        }
+        assert_eq!(verify(&mut con, b"b", true), [0, 0, 256, 0, 256]);
+        expect(&mut con, "ZCARD b", "1");
     }
 
     fn ten_examples_are_enough(server: Server) {

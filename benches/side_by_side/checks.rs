@@ -23,9 +23,9 @@ pub fn one_taken(ours: &Value, theirs: &Value) -> bool {
     matches!((items(rows), items(seen)), ([row], [item]) if items(row).first() == Some(item)) && removed == 1
 }
 
-/// `[1, [[item, token, …]], 1]` and `[1, [item], 1]`: what was taken has been acknowledged.
+/// `[1, [[item, token, …]], 0, 1]` and `[1, [item], 1]`: what was taken has been acknowledged.
 pub fn acknowledged(ours: &Value, theirs: &Value) -> bool {
-    let ([_, rows, Value::Int(1)], [_, taken, Value::Int(1)]) = (items(ours), items(theirs)) else { return false };
+    let ([_, rows, _, Value::Int(1)], [_, taken, Value::Int(1)]) = (items(ours), items(theirs)) else { return false };
     matches!((items(rows), items(taken)), ([row], [item]) if items(row).first() == Some(item))
 }
 

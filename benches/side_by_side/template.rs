@@ -18,7 +18,8 @@
 //! | `$now` | Unix milliseconds, one more for each thousand jobs |
 //! | `$ago` | ten minutes before that |
 //! | `$tick` | Unix milliseconds of tomorrow, one more for each job |
-//! | `$token` | what `DUE.CLAIM` at that time gives to a new item, with a lease of 30 seconds |
+//! | `$claim` | minus the score of an item that was claimed at that time, with a lease of 30 seconds and serial number 0 |
+//! | `$token` | the token of that claim |
 //! | `@name` | the digest of a script |
 //!
 //! A value depends on the job's number alone, not on the order of the words, so that job 17 of one side asks for the same
@@ -34,6 +35,7 @@ const STRANGERS: u64 = 1_000_000;
 const A_DAY_MS: u64 = 86_400_000;
 const TEN_MINUTES_MS: u64 = 600_000;
 const LEASE_MS: u64 = 30_000;
+const LEASE_EPOCH_MS: u64 = 1_577_836_800_000;
 
 /// What blanks are filled from.
 #[derive(Clone)]
@@ -51,6 +53,11 @@ impl Source {
 
     fn tick(&self, number: u64) -> u64 {
         self.start_ms + A_DAY_MS + number
+    }
+
+    /// Of attempt 1, with serial number 0.
+    fn token(&self, number: u64) -> u64 {
+        (self.tick(number) + LEASE_MS - LEASE_EPOCH_MS) << 11 | 1
     }
 }
 
@@ -72,6 +79,7 @@ enum Blank {
     Now,
     Ago,
     Tick,
+    Claim,
     Token,
 }
 
@@ -94,6 +102,7 @@ impl Blank {
             "now" => Blank::Now,
             "ago" => Blank::Ago,
             "tick" => Blank::Tick,
+            "claim" => Blank::Claim,
             "token" => Blank::Token,
             _ => panic!("no blank is called ${name}"),
         }
@@ -126,7 +135,8 @@ impl Blank {
             Blank::Now => source.start_ms + number / 1000,
             Blank::Ago => source.start_ms + number / 1000 - TEN_MINUTES_MS,
             Blank::Tick => source.tick(number),
-            Blank::Token => (source.tick(number) + LEASE_MS) * 512 + 1,
+            Blank::Claim => (1 << 53) - 2 * source.token(number),
+            Blank::Token => source.token(number),
         }
     }
 }

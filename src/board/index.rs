@@ -74,7 +74,7 @@ pub(super) fn split_entry(element: &[u8]) -> Option<(u8, &[u8])> {
 /// The numbers and scores of the entries for a tail.
 pub fn entry_scores(tail: &[u8]) -> impl Iterator<Item = (u8, f64)> + '_ {
     let entries = tail.len().div_ceil(GROUPS);
-    tail.chunks(GROUPS).zip(0_u8..).map(move |(groups, number)| {
+    tail.chunks(GROUPS).zip(0..=u8::MAX).map(move |(groups, number)| {
         let packed =
             (0..GROUPS).fold(0, |packed, i| packed << 7 | groups.get(i).map_or(0, |group| u64::from(group >> 1)));
         let first = if number == 0 { FIRST } else { 0 };

@@ -1,16 +1,19 @@
 //! `DUE.ADD`, `DUE.CLAIM`, `DUE.POP`, `DUE.ACK`, `DUE.MOVE` and `DUE.INFO`.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use super::args::{key, nothing_more, once, one_of, required, value_of};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::due::{
-    acknowledge, add, next_due, prolong, tally, Demand, Only, Row, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
+    acknowledge, add, next_due, prolong, tally, Demand, LeaseEnd, Only, Row, Serials, MAX_DURATION_MS, MAX_NOW_MS,
+    MAX_TIME_MS,
 };
 use crate::duration::parse_duration;
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_integer;
-use crate::server::{serve_first, tell, wait, Access, Arg, Args, Call, Reply, Schedule, Text, Wait};
+use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Reply, Schedule, Text, Wait};
 use crate::stats;
 
 command! { ADD = add_items;
@@ -52,6 +55,15 @@ const DEFAULT_LEASE_MS: i64 = 30_000;
 /// One call must not stop the server for long.
 const MAX_COUNT: u64 = 10_000;
 
+static SERIALS: Serials = Serials::starting_from(0);
+
+/// Called when the module is loaded. The serial numbers of claims begin with the clock, so that those of a server that
+/// was started again differ from the last ones before.
+pub fn start() {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    SERIALS.restart_from(since_epoch.as_millis() as u64);
+}
+
 fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
@@ -71,7 +83,7 @@ fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::Arity);
     }
     let only = only.map_or(Only::Any, |(only, _)| only);
-    let mut schedule = Schedule::open(call.moment(), key.clone(), Access::Write)?;
+    let mut schedule = Schedule::open(call, key.clone(), Access::Write)?;
     let new = args.filter(|item| add(&mut schedule, &item.text(), at, now, only)).count();
     tell(call, &key, at);
     call.reply().count(new as u64);
@@ -89,24 +101,33 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
 fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let server_now = call.ctx.now();
     let options = TakeOptions::parse(args, claims)?;
-    let (demand, now) = (options.demand, options.now.unwrap_or(server_now).clamp(0, MAX_NOW_MS));
-    let show = if claims { show_claimed } else { show_popped };
-    if demand.count > 1 {
+    let now = options.now.unwrap_or_else(|| call.ctx.now()).clamp(0, MAX_NOW_MS);
+    let until = options.lease_ms.map(|ms| LeaseEnd::new(now.saturating_add(ms))).transpose()?;
+    if options.count > 1 {
         call.take_time();
     }
-    // Who waits was here before.
+    // Clients that wait have arrived earlier, so they are served first.
     serve_first(call, &key);
-    let mut schedule = Schedule::open(call.moment(), key.clone(), Access::Write)?;
-    let rows = demand.take(&mut schedule, now);
-    match options.block_ms {
-        Some(ms) if rows.is_empty() && call.ctx.may_block() => {
-            let timeout_ms = Some(ms).filter(|ms| *ms > 0);
-            let ahead = now.saturating_sub(server_now);
-            wait(call, &key, &Wait { demand, ahead, timeout_ms, show }, next_due(&schedule));
+    let mut schedule = Schedule::open(call, key.clone(), Access::Write)?;
+    let rows = Demand { count: options.count, until }.take(&mut schedule, now, &SERIALS);
+    if let (true, Some(ms)) = (rows.is_empty() && call.ctx.may_block(), options.block_ms) {
+        let wait = Wait {
+            command: if claims { c"DUE.CLAIM" } else { c"DUE.POP" },
+            args: std::iter::once(key.clone()).chain(options.others).collect(),
+            needs_memory: claims,
+            own_now: options.now,
+            timeout_ms: Some(ms).filter(|ms| *ms > 0),
+        };
+        if wait_for(call, &key, &wait, next_due(&schedule)) {
+            return Ok(());
         }
-        _ => show(&call.reply(), &rows),
+    }
+    let reply = call.reply();
+    if claims {
+        show_claimed(&reply, &rows);
+    } else {
+        show_popped(&reply, &rows);
     }
     Ok(())
 }
@@ -138,7 +159,7 @@ fn ack<'c>(call: &'c Call<'c>) -> Result<()> {
         let token = token(required(&mut args)?)?;
         pairs.push((token, required(&mut args)?.text()));
     }
-    let mut schedule = Schedule::open(call.moment(), key, Access::Write)?;
+    let mut schedule = Schedule::open(call, key, Access::Write)?;
     let held = pairs.iter().filter(|(token, item)| acknowledge(&mut schedule, *token, item)).count();
     stats::DUE.denied.add((pairs.len() - held) as u64);
     call.reply().count(held as u64);
@@ -148,14 +169,15 @@ fn ack<'c>(call: &'c Call<'c>) -> Result<()> {
 fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
-    let until = time(&mut args, call.ctx.now())?;
+    let at = time(&mut args, call.ctx.now())?;
     let token = token(required(&mut args)?)?;
     let item = required(&mut args)?.text();
     nothing_more(&args)?;
-    let mut schedule = Schedule::open(call.moment(), key.clone(), Access::Write)?;
-    let moved = prolong(&mut schedule, token, &item, until);
+    let until = LeaseEnd::new(at)?;
+    let mut schedule = Schedule::open(call, key.clone(), Access::Write)?;
+    let moved = prolong(&mut schedule, token, &item, until, &SERIALS);
     if moved.is_some() {
-        tell(call, &key, until);
+        tell(call, &key, at);
     } else {
         stats::DUE.denied.add(1);
     }
@@ -174,7 +196,7 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
         once(&mut now, clock(&mut args)?, "NOW")?;
     }
     let now = now.unwrap_or_else(|| call.ctx.now()).clamp(0, MAX_NOW_MS);
-    let schedule = Schedule::open(call.moment(), key, Access::Read)?;
+    let schedule = Schedule::open(call, key, Access::Read)?;
     let tally = tally(&schedule, now)?;
     let next = next_due(&schedule);
     let reply = call.reply();
@@ -190,29 +212,42 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 /// The options of `DUE.CLAIM` and `DUE.POP`.
-struct TakeOptions {
-    demand: Demand,
+struct TakeOptions<'a> {
+    count: usize,
+    /// `None` for `DUE.POP`.
+    lease_ms: Option<i64>,
     block_ms: Option<u64>,
     now: Option<i64>,
+    /// The words of all options but `BLOCK` and `NOW`, for a client that waits.
+    others: Vec<Text<'a>>,
 }
 
-impl TakeOptions {
-    fn parse(mut args: Args, claims: bool) -> Result<TakeOptions> {
+impl<'a> TakeOptions<'a> {
+    fn parse(mut args: Args<'a>, claims: bool) -> Result<TakeOptions<'a>> {
         let (mut count, mut lease_ms, mut block_ms, mut now) = (None, None, None, None);
+        let mut others = Vec::new();
         while let Some(arg) = args.next() {
+            let value = args.peek();
             match arg.bytes().to_ascii_uppercase().as_slice() {
                 b"COUNT" => once(&mut count, within(value_of(&mut args, "COUNT")?, "COUNT", 1, MAX_COUNT)?, "COUNT")?,
                 b"LEASE" if claims => once(&mut lease_ms, duration(&mut args, "LEASE", 1)?, "LEASE")?,
-                b"BLOCK" => once(&mut block_ms, duration(&mut args, "BLOCK", 0)?, "BLOCK")?,
-                b"NOW" => once(&mut now, clock(&mut args)?, "NOW")?,
+                b"BLOCK" => {
+                    once(&mut block_ms, duration(&mut args, "BLOCK", 0)?, "BLOCK")?;
+                    continue;
+                }
+                b"NOW" => {
+                    once(&mut now, clock(&mut args)?, "NOW")?;
+                    continue;
+                }
                 _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
             }
+            others.extend(std::iter::once(arg).chain(value).map(Arg::text));
         }
         let count = count.unwrap_or(1);
         check_rows(count)?;
         let lease_ms = lease_ms.map_or(DEFAULT_LEASE_MS, u64::cast_signed);
-        let demand = Demand { count: usize::try_from(count).unwrap_or(1), lease_ms: claims.then_some(lease_ms) };
-        Ok(TakeOptions { demand, block_ms, now })
+        let (count, lease_ms) = (usize::try_from(count).unwrap_or(1), claims.then_some(lease_ms));
+        Ok(TakeOptions { count, lease_ms, block_ms, now, others })
     }
 }
 

@@ -36,7 +36,7 @@ fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {
     let lease = lease(&mut args)?;
     let options = Options::parse(args, true)?;
     let mut store = LeaseKey::open(call, key, Access::Write)?;
-    let (verdict, grant) = Holders::new(store.leases()?.as_mut(), options.clock(call))?.acquire(limit, lease)?;
+    let (verdict, grant) = Holders::new(store.leases().as_mut(), options.clock(call))?.acquire(limit, lease)?;
     if let Some(grant) = grant {
         store.grant(&grant);
     }
@@ -67,7 +67,7 @@ fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
     let lease = lease(&mut args)?;
     let options = Options::parse(args, false)?;
     let mut store = LeaseKey::open(call, key, Access::Write)?;
-    let renewal = Holders::new(store.leases()?.as_mut(), options.clock(call))?.renew(token, lease)?;
+    let renewal = Holders::new(store.leases().as_mut(), options.clock(call))?.renew(token, lease)?;
     if let Some(renewal) = &renewal {
         store.renew(token, renewal);
     }
@@ -87,7 +87,7 @@ fn release<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut store = LeaseKey::open(call, key, Access::Write)?;
     let mut held = Vec::with_capacity(tokens.len());
     {
-        let mut leases = store.leases()?;
+        let mut leases = store.leases();
         let mut holders = Holders::new(leases.as_mut(), Clock::new(call.ctx.now_micros(), None))?;
         for token in tokens {
             if holders.holds(token)? {
@@ -105,7 +105,7 @@ fn held<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = key(&mut args)?;
     let options = Options::parse(args, false)?;
     let store = LeaseKey::open(call, key, Access::Read)?;
-    let (held, next_ms) = Holders::new(store.leases()?.as_mut(), options.clock(call))?.held_ms()?;
+    let (held, next_ms) = Holders::new(store.leases().as_mut(), options.clock(call))?.held_ms()?;
     call.reply().integers(&[i64::try_from(held).unwrap_or(i64::MAX), next_ms]);
     Ok(())
 }

@@ -8,5 +8,5 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-pub use schedule::{acknowledge, add, next_due, prolong, tally, Demand, Items, Only, Row, Tally};
-pub use score::{Hold, State, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS};
+pub use schedule::{acknowledge, add, next_due, prolong, tally, Demand, Items, Only, ReadItems, Row, Tally};
+pub use score::{Hold, LeaseEnd, Serials, State, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS};

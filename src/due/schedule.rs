@@ -1,13 +1,19 @@
 //! The operations that the `DUE.*` commands perform on a schedule.
 
-use super::score::{due_by, lapsed_by, Hold, Scores, State, CLAIMED, WAITING};
+use super::score::{due_by, lapsed_by, Hold, LeaseEnd, Scores, Serials, State, CLAIMED, WAITING};
 use crate::error::Result;
 
-/// The operations on a sorted set that a schedule needs.
-pub trait Items {
+/// A sorted set that is only read.
+pub trait ReadItems {
     /// The name of an item.
     type Item: Clone;
 
+    /// Visits the items with scores in a range, lowest first, until `visit` says false.
+    fn walk(&self, scores: Scores, visit: &mut dyn FnMut(Self::Item, f64) -> bool);
+}
+
+/// The operations on a sorted set that a schedule needs.
+pub trait Items: ReadItems {
     /// How many elements there are.
     fn card(&self) -> u64;
 
@@ -16,9 +22,6 @@ pub trait Items {
 
     /// How many scores are below this one.
     fn count_below(&self, score: f64) -> Result<u64>;
-
-    /// Visits the items with scores in a range, lowest first, until `visit` says false.
-    fn walk(&self, scores: Scores, visit: &mut dyn FnMut(Self::Item, f64) -> bool);
 
     /// Sets the score of an item. Returns whether it changed anything.
     fn put(&mut self, item: &Self::Item, score: f64) -> bool;
@@ -95,25 +98,25 @@ fn first_due<S: Items>(items: &S, scores: Scores, count: usize) -> Vec<Ready<S::
 pub struct Demand {
     /// At most this many items.
     pub count: usize,
-    /// How long the claim lasts; `None` to pop the items.
-    pub lease_ms: Option<i64>,
+    /// When the claim ends; `None` to pop the items.
+    pub until: Option<LeaseEnd>,
 }
 
 impl Demand {
     /// Claims or pops items that are due, earliest first.
-    pub fn take<S: Items>(self, items: &mut S, now: i64) -> Vec<Row<S::Item>> {
+    pub fn take<S: Items>(self, items: &mut S, now: i64, serials: &Serials) -> Vec<Row<S::Item>> {
         let ready = ready(items, now, self.count);
-        match self.lease_ms {
-            Some(lease_ms) => claim(items, ready, now.saturating_add(lease_ms)),
+        match self.until {
+            Some(until) => claim(items, ready, until, serials),
             None => pop(items, ready),
         }
     }
 }
 
 /// Claims items that are due.
-fn claim<S: Items>(items: &mut S, ready: Vec<Ready<S::Item>>, until: i64) -> Vec<Row<S::Item>> {
+fn claim<S: Items>(items: &mut S, ready: Vec<Ready<S::Item>>, until: LeaseEnd, serials: &Serials) -> Vec<Row<S::Item>> {
     let claimed = ready.into_iter().map(|Ready { item, due, before }| {
-        let hold = Hold::after(before, until);
+        let hold = Hold::after(before, until, serials);
         items.put(&item, hold.score());
         Row { item, due, hold: Some(hold) }
     });
@@ -136,8 +139,8 @@ pub fn acknowledge<S: Items>(items: &mut S, token: i64, item: &S::Item) -> bool 
 }
 
 /// Changes the end of a lease. Returns the new token, or `None` if the token is not the item's current one.
-pub fn prolong<S: Items>(items: &mut S, token: i64, item: &S::Item, until: i64) -> Option<i64> {
-    let hold = Hold { until, ..held(items, token, item)? };
+pub fn prolong<S: Items>(items: &mut S, token: i64, item: &S::Item, until: LeaseEnd, serials: &Serials) -> Option<i64> {
+    let hold = held(items, token, item)?.moved(until, serials);
     items.put(item, hold.score());
     Some(hold.token())
 }
@@ -147,8 +150,15 @@ fn held<S: Items>(items: &S, token: i64, item: &S::Item) -> Option<Hold> {
 }
 
 /// When the first item is due. The time can be in the past.
-pub fn next_due<S: Items>(items: &S) -> Option<i64> {
-    let first = |scores| first_due(items, scores, 1).first().map(|ready| ready.due);
+pub fn next_due<S: ReadItems>(items: &S) -> Option<i64> {
+    let first = |scores| {
+        let mut due = None;
+        items.walk(scores, &mut |_, score| {
+            due = State::of(score).due();
+            due.is_none()
+        });
+        due
+    };
     first(WAITING).into_iter().chain(first(CLAIMED)).min()
 }
 
@@ -165,7 +175,7 @@ pub struct Tally {
     pub invalid: u64,
 }
 
-/// Counts the items. Every negative score has to be decoded, because only its fraction shows whether it is a claim.
+/// Counts the items. Claims are counted one by one, because not every number in their range is one.
 pub fn tally<S: Items>(items: &S, now: i64) -> Result<Tally> {
     let (_, due_end) = due_by(now);
     let below = items.count_below(WAITING.0)?;

@@ -1,18 +1,45 @@
 //! How a score encodes the state of an item.
+//!
+//! A waiting item has its time as its score. A claimed item has a negative whole number, -2^53 plus 53 bits:
+//!
+//! | bits | |
+//! |---|---|
+//! | 41 | the end of the lease, in milliseconds since 2020 |
+//! | 6 | a serial number, which every claim and every move advances |
+//! | 5 | attempts, 1 to 31 |
+//! | 1 | the mark: due again as soon as it is acknowledged |
+//!
+//! Every such number is an exact double, and claims sort by the ends of their leases. The last 2^31 ms of the range of
+//! times are not used, so scores above -2^43 are never claims: neither small negative numbers nor negated times.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::duration::MILLIS_OF_DAY;
+use crate::error::{Error, Result};
 
-/// All times are before this one: 2^44 ms, in the year 2527. A time below it fits into a double with nine bits of
-/// fraction.
+/// All times of waiting items are before this one: 2^44 ms, in the year 2527.
 const END_OF_TIME: i64 = 1 << 44;
-/// Attempts are below this number, both in a token and in the fraction of a score.
-const ATTEMPTS: i64 = 512;
+/// Leases are counted from here: the beginning of 2020.
+const LEASE_EPOCH: i64 = 1_577_836_800_000;
+
+const LEASE_BITS: u32 = 41;
+const SERIAL_BITS: u32 = 6;
+const ATTEMPT_BITS: u32 = 5;
+/// The bits below the end of the lease: serial number, attempts and mark.
+const LOW_BITS: u32 = SERIAL_BITS + ATTEMPT_BITS + 1;
+/// The end of the range of leases that is not used.
+const UNUSED_LEASES: i64 = 1 << 31;
+const MAX_ATTEMPT: i64 = (1 << ATTEMPT_BITS) - 1;
+/// The score of the lowest claim, if the first attempt had the number 0.
+const LOWEST_CLAIM: i64 = -(1 << (LEASE_BITS + LOW_BITS));
 
 /// The latest time an item can have, in Unix milliseconds.
 pub const MAX_TIME_MS: i64 = END_OF_TIME - 1;
+/// The latest end of a lease, in Unix milliseconds.
+const MAX_LEASE_END_MS: i64 = LEASE_EPOCH + (1 << LEASE_BITS) - UNUSED_LEASES - 1;
 /// The longest lease, wait or delay: a hundred years.
 pub const MAX_DURATION_MS: u64 = 36_500 * MILLIS_OF_DAY;
-/// The latest value of the clock: the longest lease that begins then still ends before `END_OF_TIME`.
+/// The latest value of the clock: the longest delay from then on still ends before `END_OF_TIME`.
 pub const MAX_NOW_MS: i64 = MAX_TIME_MS - MAX_DURATION_MS as i64;
 
 /// The state of an item.
@@ -26,42 +53,98 @@ pub enum State {
     Invalid,
 }
 
-/// A claim: when it ends, and how often the item has been claimed.
+/// When a lease ends, in Unix milliseconds: a time that a score can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseEnd(i64);
+
+impl LeaseEnd {
+    /// An error for times that a score cannot hold.
+    pub fn new(ms: i64) -> Result<LeaseEnd> {
+        let (least, most) = (LEASE_EPOCH, MAX_LEASE_END_MS);
+        if (least..=most).contains(&ms) {
+            Ok(LeaseEnd(ms))
+        } else {
+            Err(Error::LeaseEnd { least, most, got: ms })
+        }
+    }
+}
+
+/// A claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// The end of the lease. From then on the item is due again.
+    /// The end of the lease, in Unix milliseconds. From then on the item is due again.
     pub until: i64,
-    /// Counted from 1 up to 511, where it stays.
+    /// Differs between two claims of an item, unless a multiple of 64 claims lies between them.
+    pub serial: i64,
+    /// How often the item has been claimed, from 1 up to 31, where it stays.
     pub attempt: i64,
+    /// It is due again as soon as it is acknowledged.
+    pub again: bool,
 }
 
 impl Hold {
-    /// The claim that follows an earlier one. Its lease always ends later than the earlier one, so that its token is
-    /// different.
-    pub fn after(before: Option<Hold>, until: i64) -> Hold {
-        match before {
-            None => Hold { until, attempt: 1 },
-            Some(before) => Hold {
-                until: until.max(before.until.saturating_add(1)),
-                attempt: before.attempt.saturating_add(1).min(ATTEMPTS - 1),
-            },
-        }
+    /// The claim that follows an earlier one.
+    pub fn after(before: Option<Hold>, until: LeaseEnd, serials: &Serials) -> Hold {
+        let attempt = before.map_or(1, |before| before.attempt.saturating_add(1).min(MAX_ATTEMPT));
+        Hold { until: until.0, serial: serials.next(), attempt, again: false }
     }
 
-    /// The token that acknowledges the item.
+    /// The same claim with another end, and another token.
+    pub fn moved(self, until: LeaseEnd, serials: &Serials) -> Hold {
+        Hold { until: until.0, serial: serials.next(), ..self }
+    }
+
+    /// The token that acknowledges the item: all bits but the mark, which may be set while a client holds the item.
     pub fn token(self) -> i64 {
-        self.until.saturating_mul(ATTEMPTS).saturating_add(self.attempt)
+        self.bits() >> 1
     }
 
-    /// The score of the item. It is negative, which keeps claimed items apart from waiting ones.
+    /// The score of the item.
     pub fn score(self) -> f64 {
-        lowest_claim(self.until) + self.attempt as f64 / ATTEMPTS as f64
+        LOWEST_CLAIM.saturating_add(self.bits()) as f64
+    }
+
+    fn bits(self) -> i64 {
+        let lease = self.until.saturating_sub(LEASE_EPOCH) << LOW_BITS;
+        lease | self.serial << (ATTEMPT_BITS + 1) | self.attempt << 1 | i64::from(self.again)
+    }
+
+    /// The claim with this score, if it is one.
+    fn of(score: f64) -> Option<Hold> {
+        if !(CLAIMED.0..CLAIMED.1).contains(&score) || score.fract() != 0.0 {
+            return None;
+        }
+        let bits = (score as i64).saturating_sub(LOWEST_CLAIM);
+        let hold = Hold {
+            until: (bits >> LOW_BITS).saturating_add(LEASE_EPOCH),
+            serial: bits >> (ATTEMPT_BITS + 1) & ((1 << SERIAL_BITS) - 1),
+            attempt: bits >> 1 & MAX_ATTEMPT,
+            again: bits & 1 == 1,
+        };
+        (hold.attempt > 0).then_some(hold)
     }
 }
 
-/// The lowest score of a claim that ends at `until` or later.
-fn lowest_claim(until: i64) -> f64 {
-    until.saturating_sub(END_OF_TIME) as f64
+/// Serial numbers of claims.
+pub struct Serials {
+    next: AtomicU64,
+}
+
+impl Serials {
+    /// Begins with this number.
+    pub const fn starting_from(number: u64) -> Serials {
+        Serials { next: AtomicU64::new(number) }
+    }
+
+    /// Goes on with this number.
+    pub fn restart_from(&self, number: u64) {
+        self.next.store(number, Relaxed);
+    }
+
+    fn next(&self) -> i64 {
+        let number = self.next.fetch_add(1, Relaxed) & ((1 << SERIAL_BITS) - 1);
+        number.cast_signed()
+    }
 }
 
 /// A range of scores that excludes its end.
@@ -69,8 +152,8 @@ pub(super) type Scores = (f64, f64);
 
 /// The scores of all waiting items.
 pub(super) const WAITING: Scores = (0.0, END_OF_TIME as f64);
-/// The scores of all claims. Other negative numbers in this range are invalid.
-pub(super) const CLAIMED: Scores = (-END_OF_TIME as f64, 0.0);
+/// The scores of all claims. Other numbers in this range are invalid.
+pub(super) const CLAIMED: Scores = (LOWEST_CLAIM as f64, -(UNUSED_LEASES << LOW_BITS) as f64);
 
 /// The scores of waiting items that are due.
 pub(super) fn due_by(now: i64) -> Scores {
@@ -79,28 +162,18 @@ pub(super) fn due_by(now: i64) -> Scores {
 
 /// The scores of claims whose leases have ended.
 pub(super) fn lapsed_by(now: i64) -> Scores {
-    (CLAIMED.0, lowest_claim(now.saturating_add(1)))
+    let after = now.saturating_add(1).clamp(LEASE_EPOCH, MAX_LEASE_END_MS.saturating_add(1));
+    let lease = after.saturating_sub(LEASE_EPOCH) << LOW_BITS;
+    (CLAIMED.0, LOWEST_CLAIM.saturating_add(lease) as f64)
 }
 
 impl State {
     /// Decodes a score. The fraction of a waiting item's time is ignored.
     pub fn of(score: f64) -> State {
-        if !(CLAIMED.0..WAITING.1).contains(&score) {
-            return State::Invalid;
+        if (WAITING.0..WAITING.1).contains(&score) {
+            return State::Waiting(score.floor() as i64);
         }
-        let whole = score.floor();
-        if score >= 0.0 {
-            return State::Waiting(whole as i64);
-        }
-        let attempt = ((score - whole) * ATTEMPTS as f64) as i64;
-        let hold = Hold { until: (whole as i64).saturating_add(END_OF_TIME), attempt };
-        // A number close to a claim's score is not a claim.
-        let is_claim = (1..ATTEMPTS).contains(&attempt) && hold.score() == score;
-        if is_claim {
-            State::Claimed(hold)
-        } else {
-            State::Invalid
-        }
+        Hold::of(score).map_or(State::Invalid, State::Claimed)
     }
 
     /// When the item is due; `None` if it never is.

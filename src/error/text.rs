@@ -303,13 +303,18 @@ impl fmt::Display for Error {
             NotAStringLimiter => f.write_str("ERR the key holds a string that is not a limiter"),
             NotLeases => f.write_str("ERR the key holds a sorted set that has no leases"),
             TokensUsedUp => f.write_str("ERR the key has no tokens left: RATE.RESET it"),
+            LeaseEndsTooLate(latest) => write!(f, "ERR the lease would end after {latest}, the latest time in ms"),
             CellInteger(Shown(got)) => write!(f, "Cell error: Couldn't parse as integer: {got}"),
             LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),
             NoTime(Shown(got)) => write!(f, "ERR expected AT ms or IN duration, got '{got}'"),
+            LeaseEnd { least, most, got } => {
+                write!(f, "ERR a lease can end at {least} to {most}, this one would end at {got}")
+            }
             NoLongerPermitted => {
                 f.write_str("NOPERM this user lost the permission to run this command on this key while waiting")
             }
             KeyMoved => f.write_str("TRYAGAIN the key's slot moved to another node while the client was waiting"),
+            ClusterDown => f.write_str("CLUSTERDOWN the cluster is down"),
             Server(text) => f.write_str(text),
             Internal => f.write_str("ERR internal error in redis-rank, see the server log"),
         }

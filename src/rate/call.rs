@@ -18,11 +18,11 @@ pub trait Key {
     where
         Self: 'k;
 
-    /// Shows the text of a string limiter; `None` if there is no key.
-    fn with_text<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T>;
+    /// The text of a string limiter; `None` if there is no key.
+    fn text(&mut self) -> Result<Option<&[u8]>>;
 
     /// The log of `SLIDING`; `None` if there is no key.
-    fn log(&self) -> Result<Option<Self::Log<'_>>>;
+    fn log(&mut self) -> Result<Option<Self::Log<'_>>>;
 
     /// When the key expires, in Unix milliseconds.
     fn expiry(&self) -> Option<i64>;
@@ -88,20 +88,25 @@ impl Outcome {
     }
 }
 
-// There is one a key and call, on the stack: a box would cost every call an allocation.
+// There is one for each key of a call, on the stack: a box would cost every call an allocation.
 #[allow(clippy::large_enum_variant)]
 enum Judged<'r> {
     Sliding(SlidingLimiter<'r>),
     String(StringLimiter<'r>),
 }
 
+type AllJudged<'r> = SmallVec<[Judged<'r>; 1]>;
+
 impl Judged<'_> {
     /// What to write to the key.
-    fn write<K: Key>(&mut self, outcome: Outcome, standings: &[Standing], key: &K) -> Result<Write<'_>> {
+    fn write<K: Key>(&mut self, outcome: Outcome, standings: &[Standing], key: &mut K) -> Result<Write<'_>> {
         let write = match (outcome, self) {
             (Outcome::Nothing, _) => None,
-            (_, Judged::Sliding(limiter)) => limiter.write(outcome, key.log()?.as_mut())?.map(Write::Log),
-            (_, Judged::String(limiter)) => limiter.write(outcome, standings, || key.expiry())?.map(Write::String),
+            (_, Judged::Sliding(limiter)) => {
+                let expiry = key.expiry();
+                limiter.write(outcome, key.log()?.as_mut(), expiry)?.map(Write::Log)
+            }
+            (_, Judged::String(limiter)) => limiter.write(outcome, standings, key.expiry())?.map(Write::String),
         };
         Ok(write.unwrap_or(Write::Nothing))
     }
@@ -133,18 +138,18 @@ impl Answer {
 
 /// Runs a call: on all of its keys, or on none.
 pub fn run<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) -> Result<Answer> {
-    let (mut judged, mut standings) = (SmallVec::<[Judged; 1]>::new(), Standings::new());
-    for part in parts.iter() {
-        judged.push(judge(request, clock, part, &mut standings)?);
+    let (mut judged, mut standings) = (AllJudged::new(), Standings::new());
+    for part in parts.iter_mut() {
+        judge(request, part.rules, clock, &mut part.key, &mut standings, &mut judged)?;
     }
     let mut is_taken = false;
     let mut writes: SmallVec<[Write; 1]> = SmallVec::new();
     let mut rest = standings.as_slice();
-    for (judged, part) in judged.iter_mut().zip(parts.iter()) {
+    for (judged, part) in judged.iter_mut().zip(parts.iter_mut()) {
         let own = rest.split_off(..part.rules.len()).unwrap_or_default();
         let outcome = Outcome::of(request, &standings, own);
         is_taken = outcome == Outcome::Take;
-        writes.push(judged.write(outcome, own, &part.key)?);
+        writes.push(judged.write(outcome, own, &mut part.key)?);
     }
     // From here on nothing can fail.
     let mut is_changed = false;
@@ -166,30 +171,36 @@ pub fn run<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) -> Re
 }
 
 #[cold]
-fn afterwards<K: Key>(request: &Request, clock: Clock, parts: &[Part<K>]) -> Result<Answer> {
+fn afterwards<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) -> Result<Answer> {
     let cost = if request.action == Action::Refund { 0 } else { request.cost };
     let peek = Request { action: Action::Peek, cost, ..request.clone() };
     let mut standings = Standings::new();
-    for part in parts {
-        judge(&peek, clock, part, &mut standings)?;
+    for part in parts.iter_mut() {
+        judge(&peek, part.rules, clock, &mut part.key, &mut standings, &mut SmallVec::new())?;
     }
     Ok(Answer { standings: in_order(parts, standings), consumed: None })
 }
 
-/// Appends what the rules of one key say.
+/// Appends what the rules of one key say, and what they are to write.
 #[inline]
 fn judge<'r, K: Key>(
     request: &'r Request,
+    rules: &'r [Rule],
     clock: Clock,
-    part: &Part<'r, K>,
+    key: &mut K,
     standings: &mut Standings,
-) -> Result<Judged<'r>> {
-    let (rules, key) = (part.rules, &part.key);
+    judged: &mut AllJudged<'r>,
+) -> Result<()> {
     if request.algorithm == Algorithm::Sliding {
         let limiter = SlidingLimiter::judge(request, rules, clock, key.log()?.as_mut(), standings)?;
-        return Ok(Judged::Sliding(limiter));
+        judged.push(Judged::Sliding(limiter));
+        return Ok(());
     }
-    key.with_text(|text| StringLimiter::judge(request, rules, clock, text, standings).map(Judged::String))?
+    judged.push(Judged::String(StringLimiter::new(request, rules, clock)));
+    match judged.last_mut() {
+        Some(Judged::String(limiter)) => limiter.judge(key.text()?, standings),
+        _ => Ok(()),
+    }
 }
 
 /// Sorts standings from the order of the keys into the order of the call's rules.

@@ -50,6 +50,12 @@ impl Clock {
     }
 }
 
+/// How much later than needed a key may expire, so that most calls need not move its expiry: an eighth of the longest
+/// window, and at least a second. In microseconds, as the window.
+pub(super) fn slack(window: u64) -> u64 {
+    (window / 8).max(1_000 * MICROS_OF_MILLI)
+}
+
 /// A time that a string limiter stores, in microseconds.
 pub(super) fn micros_of(millis: u64) -> i64 {
     i64::try_from(millis.saturating_mul(MICROS_OF_MILLI)).unwrap_or(i64::MAX)

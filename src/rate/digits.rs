@@ -1,5 +1,11 @@
-//! Numbers of string limiters: base 36, in digits and lower-case letters, as `parseInt(text, 36)` of JavaScript and
-//! `int(text, 36)` of Python read them. In decimal an allowed call would need half as many bytes more in the AOF.
+//! The texts that limiters store, and the numbers in them: base 36, in digits and lower-case letters, as
+//! `parseInt(text, 36)` of JavaScript and `int(text, 36)` of Python read them. In decimal an allowed call would send a
+//! third more digits to the AOF and the replicas.
+
+use smallvec::SmallVec;
+
+/// The text of a string limiter, or an element of a log. Most are short enough to need no allocation.
+pub type Text = SmallVec<[u8; 64]>;
 
 const BASE: u64 = 36;
 const DIGITS: &[u8; BASE as usize] = b"0123456789abcdefghijklmnopqrstuvwxyz";
@@ -21,16 +27,13 @@ pub(super) fn leading(text: &[u8]) -> Option<(u128, &[u8])> {
 
 /// As many digits as are sure to fit.
 fn leading_few(text: &[u8]) -> (u64, &[u8]) {
-    let mut value: u64 = 0;
-    let mut rest = text;
-    for _ in 0..DIGITS_THAT_FIT {
-        let Some((digit, after)) = rest.split_first().and_then(|(byte, after)| Some((digit(byte)?, after))) else {
-            break;
-        };
+    let (mut value, mut digits) = (0_u64, 0);
+    for byte in text.get(..DIGITS_THAT_FIT).unwrap_or(text) {
+        let Some(digit) = digit(byte) else { break };
         value = value.wrapping_mul(BASE).wrapping_add(digit.into());
-        rest = after;
+        digits += 1;
     }
-    (value, rest)
+    (value, text.get(digits..).unwrap_or_default())
 }
 
 fn digit(byte: &u8) -> Option<u8> {
@@ -41,29 +44,60 @@ fn digit(byte: &u8) -> Option<u8> {
     }
 }
 
-/// Writes a number over a place, with zeros in front of it. Returns whether it fits.
-pub(super) fn fill(place: &mut [u8], number: u128) -> bool {
+/// Writes a number over a place, with zeros in front of it. Returns where the first digit is that changed, the width of the
+/// place if none did; `None` if the number does not fit.
+pub(super) fn fill(place: &mut [u8], number: u128) -> Option<usize> {
     match u64::try_from(number) {
         Ok(number) => fill_few(place, number),
         Err(_) => {
-            let (high, low) = (number / HALF, number % HALF);
-            let (front, back) = place.split_at_mut(place.len().saturating_sub(DIGITS_THAT_FIT));
-            let (Ok(high), Ok(low)) = (u64::try_from(high), u64::try_from(low)) else { return false };
-            fill_few(front, high) && fill_few(back, low)
+            let (high, low) = (u64::try_from(number / HALF).ok()?, u64::try_from(number % HALF).ok()?);
+            let (front, back) = place.split_at_mut_checked(place.len().checked_sub(DIGITS_THAT_FIT)?)?;
+            let (width, first) = (front.len(), fill_few(front, high)?);
+            let later = fill_few(back, low)?;
+            Some(if first < width { first } else { width.saturating_add(later) })
         }
     }
 }
 
-fn fill_few(place: &mut [u8], mut number: u64) -> bool {
-    for byte in place.iter_mut().rev() {
+fn fill_few(place: &mut [u8], mut number: u64) -> Option<usize> {
+    let mut first = place.len();
+    for (index, byte) in place.iter_mut().enumerate().rev() {
         // The remainder is a digit.
-        *byte = DIGITS.get((number % BASE) as usize).copied().unwrap_or(b'0');
+        let digit = DIGITS.get((number % BASE) as usize).copied().unwrap_or(b'0');
+        if *byte != digit {
+            *byte = digit;
+            first = index;
+        }
         number /= BASE;
     }
-    number == 0
+    (number == 0).then_some(first)
 }
 
 /// How many digits a number has.
 pub(super) fn width(number: u128) -> usize {
-    std::iter::successors(Some(number), |rest| Some(rest / u128::from(BASE)).filter(|rest| *rest > 0)).count()
+    match u64::try_from(number) {
+        Ok(number) => width_of_few(number),
+        Err(_) => u64::try_from(number / HALF).map_or(0, width_of_few).saturating_add(DIGITS_THAT_FIT),
+    }
+}
+
+fn width_of_few(mut number: u64) -> usize {
+    let mut width = 1;
+    while number >= BASE {
+        number /= BASE;
+        width += 1;
+    }
+    width
+}
+
+/// The number of a digit; `None` for any other byte.
+pub(super) fn of_digit(byte: u8) -> Option<usize> {
+    digit(&byte).map(usize::from)
+}
+
+/// Appends a number without leading zeros.
+pub(super) fn push(text: &mut Text, number: u64) {
+    let start = text.len();
+    text.resize(start.saturating_add(width(number.into())), b'0');
+    fill_few(text.get_mut(start..).unwrap_or_default(), number);
 }

@@ -1,14 +1,10 @@
 //! Durations of limiters: from 1 ms to 366 days, and as a limiter stores them, `500ms`, `90s`, `1m`, `12h`, `366d`.
 
-use super::line::LineText;
+use super::digits::Text;
 use crate::duration::MILLIS_OF_DAY;
 use crate::error::{Error, Result, Shown};
 
 pub(super) const MAX_WINDOW_MS: u64 = 366 * MILLIS_OF_DAY;
-
-/// From the longest to the shortest.
-const UNITS: [(&[u8], u64); 5] =
-    [(b"d", MILLIS_OF_DAY), (b"h", MILLIS_OF_DAY / 24), (b"m", 60_000), (b"s", 1_000), (b"ms", 1)];
 
 /// A whole number of milliseconds, as a client writes it.
 pub fn parse_duration(what: &'static str, text: &[u8]) -> Result<u64> {
@@ -22,10 +18,29 @@ pub(super) fn millis(text: &[u8]) -> Option<u64> {
 }
 
 /// Writes it with the longest unit of which it is a multiple.
-pub(super) fn push_duration(text: &mut LineText, millis: u64) {
-    let unit = UNITS.iter().find(|(_, of_unit)| millis.is_multiple_of(*of_unit));
-    if let Some((name, of_unit)) = unit {
-        text.extend_from_slice(itoa::Buffer::new().format(millis / of_unit).as_bytes());
-        text.extend_from_slice(name);
-    }
+pub(super) fn push_duration(text: &mut Text, millis: u64) {
+    const HOUR: u64 = MILLIS_OF_DAY / 24;
+    let (number, unit): (u64, &[u8]) = match millis {
+        days if days.is_multiple_of(MILLIS_OF_DAY) => (days / MILLIS_OF_DAY, b"d"),
+        hours if hours.is_multiple_of(HOUR) => (hours / HOUR, b"h"),
+        minutes if minutes.is_multiple_of(60_000) => (minutes / 60_000, b"m"),
+        seconds if seconds.is_multiple_of(1_000) => (seconds / 1_000, b"s"),
+        millis => (millis, b"ms"),
+    };
+    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    text.extend_from_slice(unit);
+}
+
+/// The same for what [`push_duration`] wrote: another form of the same duration is not accepted.
+pub(super) fn stored_millis(text: &[u8]) -> Option<u64> {
+    let millis = millis(text).filter(|_| matches!(text, [b'1'..=b'9', ..]))?;
+    let is_shortest = match text {
+        [.., b'm', b's'] => !millis.is_multiple_of(1_000),
+        [.., b's'] => !millis.is_multiple_of(60_000),
+        [.., b'm'] => !millis.is_multiple_of(MILLIS_OF_DAY / 24),
+        [.., b'h'] => !millis.is_multiple_of(MILLIS_OF_DAY),
+        [.., b'd'] => true,
+        _ => false,
+    };
+    is_shortest.then_some(millis)
 }

@@ -5,7 +5,7 @@
 //! key lives, whatever the clock does, and with the clock beyond that. A clock that goes back sees more leases, never
 //! fewer.
 
-use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MICROS_OF_MILLI};
+use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MAX_MILLIS, MICROS_OF_MILLI};
 use super::verdict::{Standing, Verdict, Wait};
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
@@ -108,7 +108,7 @@ impl<'l, L: Leases> Holders<'l, L> {
     /// Grants a lease if fewer than `limit` are held. The verdict's `rule` is the token, 0 if it was denied.
     pub fn acquire(mut self, limit: u64, lease_ms: u64) -> Result<(Verdict, Option<Grant>)> {
         let (held, next) = self.held()?;
-        let end = self.end_after(lease_ms);
+        let end = self.end_after(lease_ms)?;
         let latest = match &mut self.leases {
             Some(leases) => leases.latest_end()?.map_or(0, |latest| self.clock.until(latest)),
             None => 0,
@@ -139,7 +139,7 @@ impl<'l, L: Leases> Holders<'l, L> {
         if !self.holds(token)? {
             return Ok(None);
         }
-        let end = self.end_after(lease_ms);
+        let end = self.end_after(lease_ms)?;
         Ok(Some(Renewal { end, expire_at_ms: self.clock.expire_at_ms(self.clock.until(end)) }))
     }
 
@@ -149,7 +149,9 @@ impl<'l, L: Leases> Holders<'l, L> {
         Ok(leases.end_of(token)?.is_some_and(|end| end > self.at))
     }
 
-    fn end_after(&self, lease_ms: u64) -> i64 {
-        self.at.saturating_add_unsigned(lease_ms.saturating_mul(MICROS_OF_MILLI)).min(MAX_MICROS)
+    /// An end that a score cannot hold would have to be moved, to an earlier time than the caller was promised.
+    fn end_after(&self, lease_ms: u64) -> Result<i64> {
+        let end = self.at.saturating_add_unsigned(lease_ms.saturating_mul(MICROS_OF_MILLI));
+        Some(end).filter(|end| *end <= MAX_MICROS).ok_or(Error::LeaseEndsTooLate(MAX_MILLIS))
     }
 }

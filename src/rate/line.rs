@@ -1,12 +1,14 @@
 //! The text of a string limiter: `rate 1`, then each algorithm and window with its numbers.
 //!
-//! `rate 1 gcra1m mhc4lxs0 000zik0zk fixed1h mhc4lxs0 2s`. Numbers keep the width they have for as long as they fit, so
-//! that a call leaves a text of the same length, which the server rewrites in place.
+//! `rate 1 gcra1m mhc4lxs0 000zik0zk fixed1h mhc4lxs0 2s`. Numbers keep the width they have for as long as they fit. So
+//! most calls change only some digits, and only these are written and propagated.
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::clock::Clock;
-use super::digits;
+use super::digits::{self, Text};
 use super::slot::{Name, State};
 use crate::error::{Error, Result};
 
@@ -22,9 +24,6 @@ const MOST: usize = 1_000;
 /// A limiter's text is longer than any integer, which the server might store as a number instead of text.
 pub const SHORTEST_TEXT: usize = 21;
 
-/// Most are this short.
-pub(super) type LineText = SmallVec<[u8; 64]>;
-
 #[derive(Clone, Debug)]
 struct Slot {
     name: Name,
@@ -37,27 +36,32 @@ struct Slot {
 
 impl Slot {
     fn numbers(&self) -> impl Iterator<Item = (u128, usize)> {
-        let State { at_ms, amount, previous } = self.state;
-        [at_ms.into(), amount, previous.into()].into_iter().zip(self.widths).take(self.name.numbers())
+        numbers(self.state).into_iter().zip(self.widths).take(self.name.numbers())
     }
+}
+
+fn numbers(State { at_ms, amount, previous }: State) -> [u128; 3] {
+    [at_ms.into(), amount, previous.into()]
 }
 
 /// The text of a limiter, parsed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    text: LineText,
+    text: Text,
     slots: SmallVec<[Slot; 1]>,
+    /// What differs from the text that was parsed; `None` if all of it may.
+    changed: Option<Range<usize>>,
 }
 
 impl Line {
-    /// Anything that a limiter would not have written is [`Error::NotAStringLimiter`].
-    pub fn parse(text: &[u8]) -> Result<Line> {
-        Line::parse_checked(text).ok_or(Error::NotAStringLimiter)
+    /// Reads a text into a line that is empty. Anything that a limiter would not have written is
+    /// [`Error::NotAStringLimiter`]. Not a function that returns the line: it is large, and would be copied several times.
+    pub fn read(&mut self, text: &[u8]) -> Result<()> {
+        self.read_checked(text).ok_or(Error::NotAStringLimiter)
     }
 
-    fn parse_checked(text: &[u8]) -> Option<Line> {
+    fn read_checked(&mut self, text: &[u8]) -> Option<()> {
         let mut rest = text.strip_prefix(HEADER)?;
-        let mut slots = SmallVec::new();
         while !rest.is_empty() {
             let (name, mut numbers) = Name::parse(rest.strip_prefix(b" ")?)?;
             let start = text.len().saturating_sub(numbers.len()).saturating_add(1);
@@ -67,17 +71,25 @@ impl Line {
                 (*value, numbers) = digits::leading(number)?;
                 *width = number.len().saturating_sub(numbers.len());
             }
-            slots.push(Slot { name, state: name.state(values)?, start, widths });
+            self.slots.push(Slot { name, state: name.state(values)?, start, widths });
             rest = numbers;
-            if slots.len() > MOST {
+            if self.slots.len() > MOST {
                 return None;
             }
         }
-        (!slots.is_empty()).then(|| Line { text: LineText::from_slice(text), slots })
+        self.text.extend_from_slice(text);
+        self.changed = Some(0..0);
+        (!self.slots.is_empty()).then_some(())
     }
 
     pub fn text(&self) -> &[u8] {
         &self.text
+    }
+
+    /// The part of the text that was changed, and where it begins; `None` if the whole text has to be written.
+    pub fn changed(&self) -> Option<(usize, &[u8])> {
+        let range = self.changed.clone()?;
+        Some((range.start, self.text.get(range)?))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -92,19 +104,21 @@ impl Line {
     pub fn set(&mut self, name: Name, state: State, most: u128) {
         match self.slots.iter_mut().find(|slot| slot.name == name) {
             Some(slot) => {
-                slot.state = state;
-                if !rewrite(&mut self.text, slot) {
-                    self.write();
+                let before = std::mem::replace(&mut slot.state, state);
+                match rewrite(&mut self.text, slot, numbers(before)) {
+                    Some(range) => self.changed = self.changed.take().map(|changed| join(changed, range)),
+                    None => self.write(),
                 }
             }
             None => {
                 let width = digits::width(most);
                 let mut slot = Slot { name, state, start: 0, widths: [TIME_WIDTH, width, width] };
                 if self.slots.is_empty() {
-                    self.text = LineText::from_slice(HEADER);
+                    self.text = Text::from_slice(HEADER);
                 }
                 append(&mut self.text, &mut slot);
                 self.slots.push(slot);
+                self.changed = None;
             }
         }
     }
@@ -131,8 +145,9 @@ impl Line {
 
     /// Writes the whole text again, with more digits where a number needs them.
     fn write(&mut self) {
-        self.text = LineText::from_slice(HEADER);
+        self.text = Text::from_slice(HEADER);
         self.slots.iter_mut().for_each(|slot| append(&mut self.text, slot));
+        self.changed = None;
     }
 
     /// Microseconds until the numbers of the other names no longer matter. `expiry` is that of the key, which was set late
@@ -141,13 +156,13 @@ impl Line {
         &self,
         mut is_of_call: impl FnMut(Name) -> bool,
         clock: Clock,
-        expiry: impl Fn() -> Option<i64>,
+        expiry: Option<i64>,
     ) -> u128 {
         let others = self.slots.iter().filter(|slot| !is_of_call(slot.name));
         let wait = |slot: &Slot| {
             let wait = clock.until(slot.name.end(&slot.state));
             match slot.name {
-                Name::Gcra(_) => expiry().map_or(wait, |at_ms| wait.min(clock.until_expiry(at_ms))),
+                Name::Gcra(_) => expiry.map_or(wait, |at_ms| wait.min(clock.until_expiry(at_ms))),
                 _ => wait,
             }
         };
@@ -156,7 +171,7 @@ impl Line {
 }
 
 /// Appends a slot to a text, with room for its numbers.
-fn append(text: &mut LineText, slot: &mut Slot) {
+fn append(text: &mut Text, slot: &mut Slot) {
     text.push(b' ');
     slot.name.push(text);
     slot.start = text.len().saturating_add(1);
@@ -167,16 +182,30 @@ fn append(text: &mut LineText, slot: &mut Slot) {
         text.resize(text.len().saturating_add(*width), b'0');
     }
     slot.widths = widths;
-    rewrite(text, slot);
+    rewrite(text, slot, [0; 3]);
 }
 
-/// Writes the numbers of a slot over those in the text. Returns whether all of them fit.
-fn rewrite(text: &mut [u8], slot: &Slot) -> bool {
-    let mut place = text.get_mut(slot.start..).unwrap_or_default();
-    slot.numbers().all(|(number, width)| {
-        let (digits, rest) = std::mem::take(&mut place).split_at_mut_checked(width).unwrap_or_default();
+/// Writes the numbers of a slot over those in the text, which are these. Returns what changed, from the first digit that
+/// did to the end of the last number that did; `None` if a number does not fit.
+fn rewrite(text: &mut [u8], slot: &Slot, before: [u128; 3]) -> Option<Range<usize>> {
+    let (mut start, mut changed) = (slot.start, 0..0);
+    for ((number, width), before) in slot.numbers().zip(before) {
+        let end = start.saturating_add(width);
+        if number != before {
+            let first = digits::fill(text.get_mut(start..end)?, number)?;
+            changed = join(changed, start.saturating_add(first)..end);
+        }
         // Behind it is a space, or the end.
-        place = rest.get_mut(1..).unwrap_or_default();
-        digits::fill(digits, number)
-    })
+        start = end.saturating_add(1);
+    }
+    Some(changed)
+}
+
+/// The range from the start of the first to the end of the last; an empty one does not count.
+fn join(one: Range<usize>, other: Range<usize>) -> Range<usize> {
+    match (one.is_empty(), other.is_empty()) {
+        (true, _) => other,
+        (_, true) => one,
+        _ => one.start.min(other.start)..one.end.max(other.end),
+    }
 }

@@ -1,19 +1,19 @@
 //! The log of a `SLIDING` limiter: one sorted-set element for each call that passed.
 //!
-//! The score is the time in microseconds. The element is `total+cost+window`: the units of all calls before this one
-//! since the log began, in 20 digits, the units of this one, and the longest window that the log has seen, in
-//! milliseconds. Total and cost are the next element's total. So elements are unique, their lexical order within a
-//! microsecond is the order of the calls, and the units between two elements are the difference of their totals, however
-//! many elements lie between.
+//! The score is the time in microseconds. The element says the units of all calls before this one since the log began,
+//! the units of this one, and the longest window that the log has seen: `3rs2+5/1m` is 36002 units, then 5, and a minute.
+//! Most calls cost 1, and leave that out: `3rs2/1m`.
+//!
+//! The first digit of a total is the number of its digits, so totals of any length sort as numbers. Total and cost are
+//! the next element's total. So elements are unique, their lexical order within a microsecond is the order of the calls
+//! (`+` sorts before `/`, which puts a call of 0 units, left by a refund, before the next one), and the units between two
+//! elements are the difference of their totals, however many elements lie between.
 
 use super::clock::MAX_MICROS;
-use super::duration::MAX_WINDOW_MS;
+use super::digits::{self, Text};
+use super::duration::{push_duration, stored_millis};
 use super::rule::MAX_LIMIT;
-use super::text::{read_number, Text};
 use crate::error::{Error, Result};
-use crate::number::leading_number;
-
-const TOTAL_DIGITS: usize = 20;
 
 /// Reads of a log in O(log n) each. The implementation makes entries with [`Entry::decode`].
 pub trait Log {
@@ -57,15 +57,17 @@ impl Entry {
         if !(0..=MAX_MICROS).contains(&micros) || micros as f64 != score {
             return None;
         }
-        let (total, rest) = leading_number(element)?;
-        if element.len().checked_sub(rest.len()) != Some(TOTAL_DIGITS) {
-            return None;
-        }
-        let total = u64::try_from(total).ok()?;
-        let (cost, rest) = read_number(rest.strip_prefix(b"+")?, 0..=MAX_LIMIT)?;
-        let (window_ms, rest) = read_number(rest.strip_prefix(b"+")?, 1..=MAX_WINDOW_MS)?;
+        let (length, rest) = element.split_first()?;
+        let (total, rest) = rest.split_at_checked(digits::of_digit(*length)?)?;
+        let (total, _) = number(total).filter(|(_, after)| after.is_empty())?;
+        let (cost, rest) = match rest.strip_prefix(b"+") {
+            // A cost of 1 is left out.
+            Some(cost) => number(cost).filter(|(cost, _)| *cost != 1 && *cost <= MAX_LIMIT)?,
+            None => (1, rest),
+        };
+        let window_ms = stored_millis(rest.strip_prefix(b"/")?)?;
         total.checked_add(cost)?;
-        rest.is_empty().then_some(Entry { micros, total, cost, window_ms })
+        Some(Entry { micros, total, cost, window_ms })
     }
 
     /// All units up to and including this entry. [`Entry::decode`] has checked that the sum fits.
@@ -75,15 +77,22 @@ impl Entry {
 
     /// The sorted-set element of this entry.
     pub(super) fn element(self) -> Text {
-        let mut buffer = itoa::Buffer::new();
-        let total = buffer.format(self.total).as_bytes();
         let mut element = Text::new();
-        element.push([b'0'; TOTAL_DIGITS].get(total.len()..).unwrap_or_default());
-        element.push(total);
-        element.push(b"+");
-        element.push_number(self.cost);
-        element.push(b"+");
-        element.push_number(self.window_ms);
+        digits::push(&mut element, digits::width(self.total.into()) as u64);
+        digits::push(&mut element, self.total);
+        if self.cost != 1 {
+            element.push(b'+');
+            digits::push(&mut element, self.cost);
+        }
+        element.push(b'/');
+        push_duration(&mut element, self.window_ms);
         element
     }
+}
+
+/// A number without leading zeros at the start of a text, and what follows it.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = digits::leading(text)?;
+    let is_shortest = text.len().saturating_sub(rest.len()) == 1 || text.first() != Some(&b'0');
+    u64::try_from(number).ok().filter(|_| is_shortest).map(|number| (number, rest))
 }

@@ -73,9 +73,7 @@ impl Limiter {
             assert!(!log.elements.is_empty(), "there was something to drop");
             log.elements = kept;
         }
-        if self.expire_at_ms.is_none_or(|at_ms| at_ms < append.matters_until_ms) {
-            self.expire_at_ms = Some(append.expire_at_ms);
-        }
+        self.expire_at_ms = append.expire_at_ms.or(self.expire_at_ms);
     }
 
     fn give_back(&mut self, give_back: &GiveBack) {
@@ -97,11 +95,11 @@ impl Key for &mut Limiter {
     where
         Self: 'k;
 
-    fn with_text<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T> {
-        Ok(look(self.text.as_deref()))
+    fn text(&mut self) -> Result<Option<&[u8]>> {
+        Ok(self.text.as_deref())
     }
 
-    fn log(&self) -> Result<Option<MemoryLog>> {
+    fn log(&mut self) -> Result<Option<MemoryLog>> {
         Ok(self.log.clone())
     }
 
@@ -113,6 +111,11 @@ impl Key for &mut Limiter {
         match write {
             StringWrite::Set { text, expire_at_ms } => {
                 (self.text, self.expire_at_ms) = (Some(text.to_vec()), Some(*expire_at_ms));
+            }
+            StringWrite::Overwrite { offset, bytes } => {
+                assert!(!bytes.is_empty() && self.expire_at_ms.is_some(), "an expiry that stays is there");
+                let text = self.text.as_mut().expect("only a text that is there is overwritten");
+                text[*offset..*offset + bytes.len()].copy_from_slice(bytes);
             }
             StringWrite::Unlink => **self = Limiter::default(),
         }

@@ -24,7 +24,6 @@ mod rule;
 mod sliding;
 mod slot;
 mod strings;
-mod text;
 mod verdict;
 
 #[cfg(test)]

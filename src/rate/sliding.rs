@@ -1,25 +1,24 @@
 //! `SLIDING`: exact, the units of the last window. One that is exactly a window old no longer counts.
 //!
 //! All rules share one log. It remembers the longest window that it has seen, so that a call with a short one never
-//! removes entries that a longer one needs. Older entries are dropped once they are an eighth of the log, and the expiry
-//! is set an eighth of that window ahead: in steady traffic, a call that passes only adds one element.
+//! removes entries that a longer one needs. The expiry is set an eighth of that window later than needed, and older
+//! entries are dropped when it moves, or once they are an eighth of the log: in steady traffic, a call that passes only
+//! adds one element.
 
 use super::call::Outcome;
-use super::clock::{micros_of, Clock, MICROS_OF_MILLI};
+use super::clock::{micros_of, slack, Clock, MICROS_OF_MILLI};
+use super::digits::Text;
 use super::log::{Entry, Log};
 use super::request::Request;
 use super::rule::Rule;
-use super::text::Text;
 use super::verdict::{wait_for, Standing, Standings, Wait};
 use crate::error::{Error, Result};
 
 /// How many entries are checked one by one to find the end of a wait, before the search bisects. If costs are similar,
 /// the answer is among the first few.
 const STEPS_BEFORE_BISECTION: usize = 4;
-/// Stale entries are dropped once they hold this part of the log's units, and the expiry moves by this part of a window.
-const PART: u64 = 8;
-/// The least by which the expiry moves.
-const LEAST_SLACK: u64 = 1_000 * MICROS_OF_MILLI;
+/// Stale entries are dropped once they hold one in so many of the log's units.
+const DROP_FRACTION: u64 = 8;
 
 /// What to write to a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +38,8 @@ pub struct Append {
     pub element: Text,
     /// Entries to drop: those with a time up to and including this one. `None` if there are none, or few.
     pub drop_through: Option<i64>,
-    /// How long the log matters, in Unix ms. An expiry that is not earlier stays.
-    pub matters_until_ms: i64,
-    /// The expiry to set otherwise.
-    pub expire_at_ms: i64,
+    /// The expiry to set, in Unix ms. `None` if the key lasts long enough as it is.
+    pub expire_at_ms: Option<i64>,
 }
 
 /// What a refund changes in the log.
@@ -181,33 +178,39 @@ impl<'r> SlidingLimiter<'r> {
         Ok(Standing { left, wait, reset, ..empty })
     }
 
-    /// What to write to the log, if anything.
-    pub(super) fn write<L: Log>(&self, outcome: Outcome, log: Option<&mut L>) -> Result<Option<LogWrite>> {
+    /// What to write to the log, if anything. `expiry` is that of the key.
+    pub(super) fn write<L: Log>(
+        &self,
+        outcome: Outcome,
+        log: Option<&mut L>,
+        expiry: Option<i64>,
+    ) -> Result<Option<LogWrite>> {
         match outcome {
             Outcome::Nothing => Ok(None),
-            Outcome::Take | Outcome::Deny { .. } => self.take().map(Some),
+            Outcome::Take | Outcome::Deny { .. } => self.take(expiry).map(Some),
             Outcome::Refund => self.refund(log),
         }
     }
 
     /// Counts the call.
-    fn take(&self) -> Result<LogWrite> {
+    fn take(&self, expiry: Option<i64>) -> Result<LogWrite> {
         let cost = self.request.cost;
         let (first, total) = self.ends.map_or((0, 0), |ends| (ends.oldest.total, ends.newest.end()));
         total.checked_add(cost).ok_or(Error::LimiterOverflow(cost))?;
         let entry = Entry { micros: self.at, total, cost, window_ms: self.longest_ms };
         let units = units_between(first, total)?;
         let Stale { through, units: stale, must_go } = self.stale;
-        let drops = must_go || (stale > 0 && stale.saturating_mul(PART) >= units.saturating_add(cost));
-        let matters =
-            self.clock.until(self.at).saturating_add(u128::from(self.longest_ms.saturating_mul(MICROS_OF_MILLI)));
-        let slack = (self.longest_ms.saturating_mul(MICROS_OF_MILLI) / PART).max(LEAST_SLACK);
+        let longest = self.longest_ms.saturating_mul(MICROS_OF_MILLI);
+        let matters = self.clock.until(self.at).saturating_add(longest.into());
+        let lasts = expiry.is_some_and(|at_ms| at_ms >= self.clock.expire_at_ms(matters));
+        // Two more commands with a call cost less than one more with each of two calls.
+        let is_much = !lasts || stale.saturating_mul(DROP_FRACTION) >= units.saturating_add(cost);
+        let drops = must_go || (stale > 0 && is_much);
         Ok(LogWrite::Append(Append {
             micros: self.at,
             element: entry.element(),
             drop_through: drops.then_some(through),
-            matters_until_ms: self.clock.expire_at_ms(matters),
-            expire_at_ms: self.clock.expire_at_ms(matters.saturating_add(slack.into())),
+            expire_at_ms: (!lasts).then(|| self.clock.expire_at_ms(matters.saturating_add(slack(longest).into()))),
         }))
     }
 

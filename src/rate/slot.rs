@@ -1,8 +1,8 @@
 //! What a string limiter keeps for one algorithm and window: a name and a few numbers.
 
 use super::clock::{micros_of, MAX_MILLIS, MICROS_OF_MILLI};
+use super::digits::Text;
 use super::duration::{millis, push_duration};
-use super::line::LineText;
 use super::request::Algorithm;
 use super::rule::{Rule, Window, MAX_LIMIT};
 use crate::calendar::{Cycle, Offset, Unit};
@@ -82,7 +82,7 @@ impl Name {
     }
 
     /// Appends it to a text.
-    pub fn push(self, text: &mut LineText) {
+    pub fn push(self, text: &mut Text) {
         let mut windowed = |word: &[u8], millis: u64| {
             text.extend_from_slice(word);
             push_duration(text, millis);

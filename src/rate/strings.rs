@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use super::call::Outcome;
-use super::clock::Clock;
+use super::clock::{slack, Clock};
 use super::line::Line;
 use super::request::{Algorithm, Request};
 use super::rule::Rule;
@@ -33,6 +33,13 @@ pub enum StringWrite<'l> {
         /// Unix ms.
         expire_at_ms: i64,
     },
+    /// These bytes replace as many of its text. Its length and its expiry stay.
+    Overwrite {
+        /// Where they begin.
+        offset: usize,
+        /// At least one.
+        bytes: &'l [u8],
+    },
     /// Nothing is left of it.
     Unlink,
 }
@@ -56,20 +63,21 @@ struct Numbers {
 }
 
 impl<'r> StringLimiter<'r> {
+    /// For the rules of a key, which are still to be evaluated.
+    pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> StringLimiter<'r> {
+        StringLimiter { request, rules, clock, line: Line::default(), numbers: SmallVec::new() }
+    }
+
     /// Evaluates the rules of a key with its text, `None` if the key does not exist. Appends the result of each rule.
-    pub fn judge(
-        request: &'r Request,
-        rules: &'r [Rule],
-        clock: Clock,
-        text: Option<&[u8]>,
-        standings: &mut Standings,
-    ) -> Result<StringLimiter<'r>> {
-        let line = text.map(Line::parse).transpose()?.unwrap_or_default();
-        let closed_for = line.get(Name::Closed).map_or(0, |closed| clock.until(closed.micros()));
-        let mut numbers = SmallVec::new();
-        for rule in rules {
+    pub fn judge(&mut self, text: Option<&[u8]>, standings: &mut Standings) -> Result<()> {
+        let (request, clock) = (self.request, self.clock);
+        if let Some(text) = text {
+            self.line.read(text)?;
+        }
+        let closed_for = self.line.get(Name::Closed).map_or(0, |closed| clock.until(closed.micros()));
+        for rule in self.rules {
             let name = Name::of(request.algorithm, rule);
-            let state = line.get(name);
+            let state = self.line.get(name);
             // Each by its own newest time: what another window has seen must not let a call through here.
             let at = clock.not_before(state.map(|state| state.micros()));
             let Judged { standing, taken, most } = match request.algorithm {
@@ -79,9 +87,9 @@ impl<'r> StringLimiter<'r> {
             }?;
             let standing = standing.seen_from_behind(clock.until(at));
             standings.push(if closed_for > 0 { standing.closed_for(closed_for, request.cost) } else { standing });
-            numbers.push(Numbers { name, taken, most });
+            self.numbers.push(Numbers { name, taken, most });
         }
-        Ok(StringLimiter { request, rules, clock, line, numbers })
+        Ok(())
     }
 
     /// What to write to the key, if anything. `expiry` is its current expiry.
@@ -89,12 +97,12 @@ impl<'r> StringLimiter<'r> {
         &mut self,
         outcome: Outcome,
         standings: &[Standing],
-        expiry: impl Fn() -> Option<i64>,
+        expiry: Option<i64>,
     ) -> Result<Option<StringWrite<'_>>> {
         match outcome {
             Outcome::Nothing => Ok(None),
-            Outcome::Take => self.check(true, false, standings, expiry).map(Some),
-            Outcome::Deny { counts, closes } => self.check(counts, closes, standings, expiry).map(Some),
+            Outcome::Take => self.check(true, false, standings, expiry),
+            Outcome::Deny { counts, closes } => self.check(counts, closes, standings, expiry),
             Outcome::Refund => self.refund(expiry),
         }
     }
@@ -105,8 +113,8 @@ impl<'r> StringLimiter<'r> {
         takes: bool,
         closes: bool,
         standings: &[Standing],
-        expiry: impl Fn() -> Option<i64>,
-    ) -> Result<StringWrite<'_>> {
+        expiry: Option<i64>,
+    ) -> Result<Option<StringWrite<'_>>> {
         let mut wait = 0;
         for (Numbers { name, taken, most }, standing) in self.numbers.iter().zip(standings) {
             if takes {
@@ -122,7 +130,7 @@ impl<'r> StringLimiter<'r> {
     }
 
     /// Gives the call's cost back to every rule; `None` if there is nothing to give back to.
-    fn refund(&mut self, expiry: impl Fn() -> Option<i64>) -> Result<Option<StringWrite<'_>>> {
+    fn refund(&mut self, expiry: Option<i64>) -> Result<Option<StringWrite<'_>>> {
         let mut changed = false;
         for (rule, Numbers { name, most, .. }) in self.rules.iter().zip(&self.numbers) {
             let Some(state) = self.line.get(*name) else { continue };
@@ -147,23 +155,39 @@ impl<'r> StringLimiter<'r> {
         if self.line.is_empty() {
             return Ok(Some(StringWrite::Unlink));
         }
-        // How long what is left matters, the rules say as they do for any text.
+        // The rules say how long the new text matters, as they would say it of a text that was read.
         let mut after = Standings::new();
-        StringLimiter::judge(self.request, self.rules, self.clock, Some(self.line.text()), &mut after)?;
+        StringLimiter::new(self.request, self.rules, self.clock).judge(Some(self.line.text()), &mut after)?;
         let wait = after.iter().map(|standing| standing.reset).max();
-        self.text_for(wait.unwrap_or(0), expiry).map(Some)
+        self.text_for(wait.unwrap_or(0), expiry)
     }
 
-    /// The text to write. The call's own rules need it for `wait`.
-    fn text_for(&mut self, wait: u128, expiry: impl Fn() -> Option<i64>) -> Result<StringWrite<'_>> {
+    /// What to write if the call's own rules need the text for `wait` microseconds; `None` if nothing changed.
+    fn text_for(&mut self, wait: u128, expiry: Option<i64>) -> Result<Option<StringWrite<'_>>> {
         self.line.tidy(self.clock)?;
         let is_of_call = |name| self.numbers.iter().any(|own| own.name == name);
         let others = self.line.others_matter_for(is_of_call, self.clock, expiry);
-        Ok(StringWrite::Set { text: self.line.text(), expire_at_ms: self.clock.expire_at_ms(wait.max(others)) })
+        let least = self.clock.expire_at_ms(wait.max(others));
+        let most = self.clock.expire_at_ms(wait.saturating_add(self.slack()).max(others));
+        let stays = expiry.is_some_and(|at_ms| (least..=most).contains(&at_ms));
+        Ok(match self.line.changed() {
+            Some((_, [])) if stays => None,
+            Some((offset, bytes)) if stays => Some(StringWrite::Overwrite { offset, bytes }),
+            _ => Some(StringWrite::Set { text: self.line.text(), expire_at_ms: most }),
+        })
+    }
+
+    /// How much longer than needed the key may last, in microseconds. The expiry of a window stays until the window ends.
+    /// A bucket is full later with every call: without slack, every call would have to move the expiry.
+    fn slack(&self) -> u128 {
+        match self.request.algorithm {
+            Algorithm::Gcra => slack(self.rules.iter().map(Rule::micros).max().unwrap_or(0)).into(),
+            _ => 0,
+        }
     }
 }
 
 /// An error unless a text is a limiter's.
 pub fn recognise_string(text: &[u8]) -> Result<()> {
-    Line::parse(text).map(drop)
+    Line::default().read(text)
 }

@@ -1,13 +1,12 @@
 //! One call of a command: its arguments, what it changed, its reply.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::os::raw::c_int;
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
 
 use super::api::{Args, Ctx, Reply, Text};
-use super::moment::Moment;
-use super::store::Change;
+use super::store::{Change, Effects};
 
 /// A running command. It borrows its arguments for as long as it lives, so effects can be noted without copies.
 pub struct Call<'a> {
@@ -18,7 +17,7 @@ pub struct Call<'a> {
     asked: Cell<bool>,
     /// Microseconds on the server's monotonic clock, if the call is timed.
     began: Cell<Option<u64>>,
-    moment: Moment<'a>,
+    effects: RefCell<Effects<'a>>,
 }
 
 impl<'a> Call<'a> {
@@ -27,7 +26,7 @@ impl<'a> Call<'a> {
     pub unsafe fn new(ctx: *mut RedisModuleCtx, args: &'a [*mut RedisModuleString]) -> Call<'a> {
         // SAFETY: as the caller says.
         let ctx = unsafe { Ctx::new(ctx) };
-        Call { ctx, args, asked: Cell::new(false), began: Cell::new(None), moment: Moment::of_command(ctx) }
+        Call { ctx, args, asked: Cell::new(false), began: Cell::new(None), effects: RefCell::default() }
     }
 
     /// The server wants to know the command's keys, not to run it; only for commands with `getkeys-api`.
@@ -68,19 +67,14 @@ impl<'a> Call<'a> {
         unsafe { Args::new(self.args.get(1..).unwrap_or_default()) }
     }
 
-    /// The part that also works outside of commands.
-    pub fn moment(&self) -> &Moment<'a> {
-        &self.moment
-    }
-
     /// Notes a change of a key, which was made.
     pub(super) fn note(&self, key: &Text<'a>, change: Change<'a>) {
-        self.moment.note(key, change);
+        self.effects.borrow_mut().note(key, change);
     }
 
     /// Propagates and announces what was changed so far.
     pub(super) fn make_known(&self) {
-        self.moment.make_known();
+        self.effects.borrow_mut().make_known(self.ctx);
     }
 
     /// The reply. All changes are propagated and announced before it begins.

@@ -1,5 +1,6 @@
 //! The examples of a document: found, typed into redis-cli, compared.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::ops::Range;
@@ -64,7 +65,7 @@ pub fn examples(lines: &[&str]) -> Vec<Example> {
 }
 
 /// What redis-cli prints for a line that is typed into it.
-fn typed(server: &Server, example: &Example) -> Vec<String> {
+fn typed(server: &Server, example: &Example, command: &str) -> Vec<String> {
     let mut cli = Command::new(redis_cli())
         .arg("-s")
         .arg(server.socket())
@@ -73,7 +74,7 @@ fn typed(server: &Server, example: &Example) -> Vec<String> {
         .stdout(Stdio::piped())
         .spawn()
         .expect("redis-cli, beside redis-server or as REDIS_CLI says");
-    let line = format!("{}\n", example.command);
+    let line = format!("{command}\n");
     cli.stdin.take().expect("its input").write_all(line.as_bytes()).expect("redis-cli reads a line");
     let output = cli.wait_with_output().expect("redis-cli ends");
     let printed = String::from_utf8_lossy(&output.stdout);
@@ -104,6 +105,18 @@ fn masked(text: &str) -> String {
     masked
 }
 
+/// The large numbers of a text.
+fn large_numbers(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter(|word| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A command with the numbers that the server returned in place of those that the document shows.
+fn with_returned(command: &str, returned: &HashMap<String, String>) -> String {
+    let words = command.split(' ').map(|word| returned.get(word).map_or(word, String::as_str));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 fn start(kind: Kind, lines: &[&str]) -> Server {
     let options = lines.iter().filter_map(|line| line.strip_prefix("<!-- server: ")?.strip_suffix(" -->"));
     let mut builder = options.clone().fold(Server::builder(kind), Builder::config);
@@ -126,17 +139,21 @@ pub fn run(kind: Kind, path: &str, text: &str) -> (String, String) {
     let lines: Vec<&str> = text.lines().collect();
     let server = start(kind, &lines);
     let (mut differences, mut rewritten, mut copied) = (String::new(), Vec::new(), 0);
-    let mut section = String::new();
+    let (mut section, mut returned) = (String::new(), HashMap::new());
     for example in examples(&lines) {
         if section != example.section {
             expect(&mut server.connect(), "FLUSHALL", "+OK");
+            returned.clear();
             section.clone_from(&example.section);
         }
-        let (got, expected) = (typed(&server, &example), &lines[example.output.clone()]);
+        let command = with_returned(&example.command, &returned);
+        let (got, expected) = (typed(&server, &example, &command), &lines[example.output.clone()]);
         let (got, expected) = (got.join("\n"), expected.join("\n"));
         rewritten.extend(lines[copied..example.output.start].iter().map(|line| line.to_string()));
         copied = example.output.end;
         if got == expected || (example.about && masked(&got) == masked(&expected)) {
+            let pairs = large_numbers(&expected).zip(large_numbers(&got));
+            returned.extend(pairs.map(|(shown, real)| (shown.to_owned(), real.to_owned())));
             rewritten.extend(expected.lines().map(str::to_owned));
             continue;
         }
@@ -175,6 +192,13 @@ pub fn double_quoted(line: &str) -> String {
 #[test]
 fn masks_hide_large_numbers_and_nothing_else() {
     assert_eq!(masked("(integer) 59987\n0123456789abcdef é 123"), "(integer) *\n0123456789abcdef é 123");
+}
+
+#[test]
+fn a_command_may_repeat_a_number_that_was_returned() {
+    let returned = HashMap::from([("12345".to_owned(), "67890".to_owned())]);
+    assert_eq!(with_returned("DUE.ACK jobs 12345 a", &returned), "DUE.ACK jobs 67890 a");
+    assert_eq!(large_numbers("1) (integer) 59987\n 123 x1234").collect::<Vec<_>>(), ["59987"]);
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl Filled {
 /// As many scores as the schema has fields; where it has more than two, most are too long for a score.
 pub fn scores(schema: &str, first: usize, second: usize) -> Vec<Vec<u8>> {
     let fields = schema.matches("FIELD").count().max(1);
-    let long = if second % 3 == 0 { 1 } else { 1_000_000_000_000_001 };
+    let long = if second.is_multiple_of(3) { 1 } else { 1_000_000_000_000_001 };
     let all = [first, second, second * long, first * long];
     all.iter().take(fields).map(|score| score.to_string().into_bytes()).collect()
 }

@@ -153,7 +153,7 @@ pub fn is_special(name: &[u8]) -> bool {
 
 fn groups(tail: &str) -> Vec<u8> {
     let mut padded = tail.to_string();
-    while padded.is_empty() || padded.len() % 7 != 0 {
+    while padded.is_empty() || !padded.len().is_multiple_of(7) {
         padded.push('0');
     }
     let mut groups: Vec<u8> =

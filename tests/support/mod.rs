@@ -16,6 +16,7 @@ mod binaries;
 pub mod boards;
 mod cluster;
 pub mod codes;
+mod compiled;
 mod reply;
 mod server;
 pub mod shards;
@@ -26,6 +27,7 @@ use std::time::{Duration, Instant};
 
 pub use binaries::{module_path, redis_cli, Kind};
 pub use cluster::{Client, Cluster};
+pub use compiled::compiled;
 pub use reply::{cmd, cmdv, expect, reply, show, show_result};
 pub use server::{Builder, Server};
 

@@ -26,10 +26,17 @@ pub struct Builder {
     /// The load arguments; `None` starts the server without the module.
     module: Option<Vec<String>>,
     config: Vec<String>,
+    /// Environment variables of the process.
+    variables: Vec<(String, String)>,
     tcp: bool,
 }
 
 impl Builder {
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
     /// Load arguments of the module.
     pub fn args(mut self, args: &[&str]) -> Self {
         self.module = Some(args.iter().map(|arg| arg.to_string()).collect());
@@ -121,7 +128,7 @@ pub struct Server {
 
 impl Server {
     pub fn builder(kind: Kind) -> Builder {
-        Builder { kind, module: Some(Vec::new()), config: Vec::new(), tcp: false }
+        Builder { kind, module: Some(Vec::new()), config: Vec::new(), variables: Vec::new(), tcp: false }
     }
 
     pub fn kind(&self) -> Kind {
@@ -140,6 +147,12 @@ impl Server {
     #[track_caller]
     pub fn port(&self) -> u16 {
         self.port.expect("this server was started without .tcp()")
+    }
+
+    /// The id of the process.
+    #[track_caller]
+    pub fn process_id(&self) -> u32 {
+        self.process.as_ref().expect("a running server").child.id()
     }
 
     pub fn log(&self) -> String {
@@ -310,6 +323,7 @@ impl Server {
             .current_dir(self.dir())
             // Redis refuses to start where LANG names a locale that is not installed.
             .env("LC_ALL", "C")
+            .envs(self.options.variables.iter().cloned())
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a second handle of the log"))
             .stderr(log)

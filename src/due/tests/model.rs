@@ -4,16 +4,30 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::due::{acknowledge, add, next_due, prolong, tally, Demand, Items, Only, State, Tally};
+use crate::due::{
+    acknowledge, add, next_due, prolong, tally, Demand, Items, LeaseEnd, Only, ReadItems, Serials, State, Tally,
+};
 use crate::error::Result;
 
 /// A sorted set that is sorted anew every time.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct List(BTreeMap<u8, f64>);
 
-impl Items for List {
+impl ReadItems for List {
     type Item = u8;
 
+    fn walk(&self, (low, high): (f64, f64), visit: &mut dyn FnMut(u8, f64) -> bool) {
+        let mut all: Vec<(f64, u8)> = self.0.iter().map(|(item, score)| (*score, *item)).collect();
+        all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        for (score, item) in all.into_iter().filter(|(score, _)| (low..high).contains(score)) {
+            if !visit(item, score) {
+                return;
+            }
+        }
+    }
+}
+
+impl Items for List {
     fn card(&self) -> u64 {
         self.0.len() as u64
     }
@@ -26,16 +40,6 @@ impl Items for List {
         Ok(self.0.values().filter(|other| **other < score).count() as u64)
     }
 
-    fn walk(&self, (low, high): (f64, f64), visit: &mut dyn FnMut(u8, f64) -> bool) {
-        let mut all: Vec<(f64, u8)> = self.0.iter().map(|(item, score)| (*score, *item)).collect();
-        all.sort_by(|a, b| a.partial_cmp(b).unwrap());
-        for (score, item) in all.into_iter().filter(|(score, _)| (low..high).contains(score)) {
-            if !visit(item, score) {
-                return;
-            }
-        }
-    }
-
     fn put(&mut self, item: &u8, score: f64) -> bool {
         self.0.insert(*item, score) != Some(score)
     }
@@ -43,6 +47,13 @@ impl Items for List {
     fn remove(&mut self, item: &u8) {
         assert!(self.0.remove(item).is_some(), "{item} is not there");
     }
+}
+
+/// Times of today: leases cannot end before 2020.
+const TODAY: i64 = 1_767_225_600_000;
+
+fn end(ms: i64) -> LeaseEnd {
+    LeaseEnd::new(ms).unwrap()
 }
 
 /// What the model knows of an item.
@@ -93,16 +104,23 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let (item, time) = (0_u8..12, 0_i64..400);
+    let (item, time) = (0_u8..12, TODAY..TODAY + 400);
     let only = prop_oneof![Just(Only::Any), Just(Only::New), Just(Only::Existing)];
-    let bad = prop_oneof![Just(-5.0), Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(1e18), Just(-1e18)];
+    let bad = prop_oneof![
+        Just(-5.0),
+        Just(f64::INFINITY),
+        Just(f64::NEG_INFINITY),
+        Just(1e18),
+        Just(-1e18),
+        Just(-(TODAY as f64))
+    ];
     let step = prop_oneof![
         4 => (item.clone(), time.clone(), only).prop_map(|(item, at, only)| Step::Add { item, at, only }),
         6 => (1_usize..5, 1_i64..60).prop_map(|(count, lease)| Step::Claim { count, lease }),
         1 => (1_usize..3).prop_map(|count| Step::Pop { count }),
         4 => (0_usize..1000).prop_map(|got| Step::Ack { got }),
         3 => (0_usize..1000, time.clone()).prop_map(|(got, until)| Step::Move { got, until }),
-        1 => (0_i64..400 * 512, item.clone()).prop_map(|(token, item)| Step::Forge { token, item }),
+        1 => (0_i64..1 << 52, item.clone()).prop_map(|(token, item)| Step::Forge { token, item }),
         5 => time.prop_map(|to| Step::Clock { to }),
         1 => (item.clone(), bad).prop_map(|(item, score)| Step::Spoil { item, score }),
         1 => item.prop_map(|item| Step::Cancel { item }),
@@ -111,19 +129,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The list that is tested, the model, and every claim that was ever given out.
-#[derive(Default)]
 struct World {
     list: List,
     known: BTreeMap<u8, Known>,
     given: Vec<(u8, i64)>,
     now: i64,
+    serials: Serials,
 }
 
 impl World {
-    /// What is due, earliest first; of equal ones those that were claimed before, then by attempt and name.
+    /// What is due, earliest first; of equal ones those that were claimed before, then by serial number, attempt and name.
     fn due(&self) -> Vec<(i64, u8)> {
-        let key =
-            |(item, known): (&u8, &Known)| (known.due, known.held.map_or(i64::MAX, |(_, attempt)| attempt), *item);
+        let key = |(item, known): (&u8, &Known)| (known.due, known.held.map_or(i64::MAX, |(token, _)| token), *item);
         let mut due: Vec<_> = self.known.iter().filter(|(_, known)| known.due <= self.now).map(key).collect();
         due.sort_unstable();
         due.into_iter().map(|(due, _, item)| (due, item)).collect()
@@ -132,8 +149,8 @@ impl World {
     fn step(&mut self, step: &Step) {
         match *step {
             Step::Add { item, at, only } => self.add(item, at, only),
-            Step::Claim { count, lease } => self.take(Demand { count, lease_ms: Some(lease) }),
-            Step::Pop { count } => self.take(Demand { count, lease_ms: None }),
+            Step::Claim { count, lease } => self.take(count, Some(lease)),
+            Step::Pop { count } => self.take(count, None),
             Step::Ack { got } => {
                 let Some((item, token)) = self.given_once(got) else { return };
                 self.acknowledge(token, item);
@@ -143,7 +160,7 @@ impl World {
                 let Some((item, token)) = self.given_once(got) else { return };
                 let held = self.holds(token, item);
                 let before = self.list.clone();
-                let new = prolong(&mut self.list, token, &item, until);
+                let new = prolong(&mut self.list, token, &item, end(until), &self.serials);
                 assert_eq!(new.is_some(), held);
                 match new {
                     Some(new) => {
@@ -189,22 +206,22 @@ impl World {
         }
     }
 
-    fn take(&mut self, demand: Demand) {
-        let expected: Vec<(i64, u8)> = self.due().into_iter().take(demand.count).collect();
-        let rows = demand.take(&mut self.list, self.now);
+    fn take(&mut self, count: usize, lease: Option<i64>) {
+        let expected: Vec<(i64, u8)> = self.due().into_iter().take(count).collect();
+        let until = lease.map(|lease| end(self.now + lease));
+        let rows = Demand { count, until }.take(&mut self.list, self.now, &self.serials);
         assert_eq!(rows.iter().map(|row| (row.due, row.item)).collect::<Vec<_>>(), expected);
         for row in rows {
             let before = self.known.remove(&row.item).unwrap();
-            let Some(lease) = demand.lease_ms else {
+            let Some(lease) = lease else {
                 assert_eq!(row.hold, None);
                 continue;
             };
             let hold = row.hold.unwrap();
-            assert_eq!((hold.until, hold.attempt), (self.now + lease, before.held.map_or(1, |(_, n)| n + 1)));
-            // Nobody who has the item now, or had it before, has the same token.
-            if let Some((old, _)) = before.held {
-                assert_ne!(hold.token(), old);
-            }
+            assert_eq!((hold.until, hold.attempt), (self.now + lease, before.held.map_or(1, |(_, n)| (n + 1).min(31))));
+            // Nobody who had the item before, however it came back, has the same token.
+            let recent = self.given.iter().rev().take(63);
+            assert!(recent.filter(|(item, _)| *item == row.item).all(|(_, old)| *old != hold.token()));
             self.known.insert(row.item, Known { due: hold.until, held: Some((hold.token(), hold.attempt)) });
             self.given.push((row.item, hold.token()));
         }
@@ -252,15 +269,16 @@ proptest! {
     /// A worker that dies between two steps is one that never acknowledges: all that it held is due again.
     #[test]
     fn no_item_is_lost_or_held_twice(steps in steps()) {
-        let mut world = World::default();
+        let (list, known, given) = (List::default(), BTreeMap::new(), Vec::new());
+        let mut world = World { list, known, given, now: TODAY, serials: Serials::starting_from(0) };
         for step in &steps {
             world.step(step);
             world.check();
         }
         // Once every lease has ended, whatever nobody acknowledged is due.
-        world.now = 1_000;
+        world.now = TODAY + 1_000;
         prop_assert_eq!(world.due().len(), world.known.len());
-        world.take(Demand { count: 100, lease_ms: Some(1) });
+        world.take(100, Some(1));
         world.check();
     }
 }
@@ -268,17 +286,21 @@ proptest! {
 #[test]
 fn an_expired_lease_is_acknowledged_until_somebody_claims_or_moves_the_item() {
     let mut list = List::default();
-    let claim = Demand { count: 1, lease_ms: Some(10) };
-    add(&mut list, &7, 100, 0, Only::Any);
-    let first = claim.take(&mut list, 100)[0].hold.unwrap().token();
-    assert_eq!(claim.take(&mut list, 109), []);
+    let serials = Serials::starting_from(0);
+    let claim = |list: &mut List, now: i64| {
+        let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials);
+        rows.first().map(|row| row.hold.unwrap().token())
+    };
+    add(&mut list, &7, TODAY + 100, TODAY, Only::Any);
+    let first = claim(&mut list, 100).unwrap();
+    assert_eq!(claim(&mut list, 109), None);
     let mut late = list.clone();
     assert!(acknowledge(&mut late, first, &7));
 
-    let second = claim.take(&mut list, 110)[0].hold.unwrap().token();
+    let second = claim(&mut list, 110).unwrap();
     assert!(!acknowledge(&mut list, first, &7));
-    assert_eq!(prolong(&mut list, first, &7, 500), None);
-    let moved = prolong(&mut list, second, &7, 500).unwrap();
+    assert_eq!(prolong(&mut list, first, &7, end(TODAY + 500), &serials), None);
+    let moved = prolong(&mut list, second, &7, end(TODAY + 500), &serials).unwrap();
     assert!(!acknowledge(&mut list, second, &7));
     assert!(acknowledge(&mut list, moved, &7));
     assert_eq!(list, List::default());
@@ -287,12 +309,16 @@ fn an_expired_lease_is_acknowledged_until_somebody_claims_or_moves_the_item() {
 #[test]
 fn a_live_claim_is_not_moved_by_an_addition_and_a_lapsed_one_is() {
     let mut list = List::default();
-    let claim = Demand { count: 1, lease_ms: Some(10) };
-    add(&mut list, &7, 100, 0, Only::Any);
-    let token = claim.take(&mut list, 100)[0].hold.unwrap().token();
-    assert!(!add(&mut list, &7, 200, 109, Only::Any));
-    assert_eq!(next_due(&list), Some(110));
-    assert!(!add(&mut list, &7, 200, 110, Only::Any));
-    assert_eq!(next_due(&list), Some(200));
+    let serials = Serials::starting_from(0);
+    let claim = |list: &mut List, now: i64| {
+        let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials);
+        rows.first().map(|row| row.hold.unwrap().token())
+    };
+    add(&mut list, &7, TODAY + 100, TODAY, Only::Any);
+    let token = claim(&mut list, 100).unwrap();
+    assert!(!add(&mut list, &7, TODAY + 200, TODAY + 109, Only::Any));
+    assert_eq!(next_due(&list), Some(TODAY + 110));
+    assert!(!add(&mut list, &7, TODAY + 200, TODAY + 110, Only::Any));
+    assert_eq!(next_due(&list), Some(TODAY + 200));
     assert!(!acknowledge(&mut list, token, &7));
 }

@@ -2,12 +2,17 @@
 
 use proptest::prelude::*;
 
-use crate::due::{Hold, State, MAX_TIME_MS};
+use crate::due::{Hold, LeaseEnd, Serials, State, MAX_TIME_MS};
 
 const END: f64 = 17_592_186_044_416.0;
+/// 2^53.
+const LOWEST: f64 = -9_007_199_254_740_992.0;
+const EPOCH: i64 = 1_577_836_800_000;
+/// The first time after the latest end of a lease: 2^31 ms before 2^41 ms after the epoch.
+const LEASES_END: i64 = EPOCH + (1 << 41) - (1 << 31);
 
-fn claim(until: i64, attempt: i64) -> State {
-    State::Claimed(Hold { until, attempt })
+fn claim(until: i64, serial: i64, attempt: i64, again: bool) -> State {
+    State::Claimed(Hold { until, serial, attempt, again })
 }
 
 #[test]
@@ -23,16 +28,32 @@ fn states() {
         (END, State::Invalid),
         (f64::INFINITY, State::Invalid),
         (f64::NEG_INFINITY, State::Invalid),
+        (f64::NAN, State::Invalid),
         (f64::MAX, State::Invalid),
-        (-END - 0.5, State::Invalid),
-        (-END, State::Invalid),
-        (-5.0, State::Invalid),
-        (-0.3, State::Invalid),
+        (f64::MIN, State::Invalid),
         (-f64::MIN_POSITIVE, State::Invalid),
-        (-END + 1.0 / 512.0, claim(0, 1)),
-        (-END + 1_000.0 + 511.0 / 512.0, claim(1_000, 511)),
-        (-END + 1_000.0 + 1.0 / 1024.0, State::Invalid),
-        (-1.0 / 512.0, claim(MAX_TIME_MS, 511)),
+        (-0.3, State::Invalid),
+        (-5.0, State::Invalid),
+        // Negated times, from 1970 to 2248.
+        (-1_000.0, State::Invalid),
+        (-1_767_225_600_000.0, State::Invalid),
+        (-8_796_093_022_207.0, State::Invalid),
+        // Below all claims, and attempt 0.
+        (LOWEST - 2.0, State::Invalid),
+        (LOWEST, State::Invalid),
+        (LOWEST + 1.0, State::Invalid),
+        (LOWEST + 2.0, claim(EPOCH, 0, 1, false)),
+        (LOWEST + 3.0, claim(EPOCH, 0, 1, true)),
+        (LOWEST + 62.0, claim(EPOCH, 0, 31, false)),
+        (LOWEST + 64.0, State::Invalid),
+        (LOWEST + 66.0, claim(EPOCH, 1, 1, false)),
+        (LOWEST + 4_095.0, claim(EPOCH, 63, 31, true)),
+        (LOWEST + 4_098.0, claim(EPOCH + 1, 0, 1, false)),
+        // Where doubles have fractions.
+        (LOWEST / 4.0 + 2.0, claim(EPOCH + (3 << 39), 0, 1, false)),
+        (LOWEST / 4.0 + 2.25, State::Invalid),
+        (-8_796_093_022_209.0, claim(LEASES_END - 1, 63, 31, true)),
+        (-8_796_093_022_208.0, State::Invalid),
     ];
     for (score, state) in cases {
         assert_eq!(State::of(score), state, "{score}");
@@ -40,33 +61,62 @@ fn states() {
 }
 
 #[test]
-fn attempts_stay_at_the_most_that_fits() {
-    let mut hold = Hold::after(None, 10);
-    for _ in 0..600 {
-        let next = Hold::after(Some(hold), 10);
-        assert!(next.token() > hold.token(), "{next:?} after {hold:?}");
+fn a_lease_ends_at_a_time_that_a_score_can_hold() {
+    for ms in [EPOCH, 1_767_225_600_000, LEASES_END - 1] {
+        assert!(LeaseEnd::new(ms).is_ok(), "{ms}");
+    }
+    for ms in [i64::MIN, -1, 0, 31_000, EPOCH - 1, LEASES_END, MAX_TIME_MS, i64::MAX] {
+        assert!(LeaseEnd::new(ms).is_err(), "{ms}");
+    }
+}
+
+#[test]
+fn attempts_stay_at_the_most_that_fits_and_tokens_still_differ() {
+    let serials = Serials::starting_from(u64::MAX - 5);
+    let until = LeaseEnd::new(EPOCH + 10).unwrap();
+    let mut hold = Hold::after(None, until, &serials);
+    let mut tokens = std::collections::BTreeSet::from([hold.token()]);
+    for _ in 0..63 {
+        let next = Hold::after(Some(hold), until, &serials);
+        assert!(tokens.insert(next.token()), "{next:?} after {hold:?}");
         hold = next;
     }
-    assert_eq!(hold, Hold { until: 610, attempt: 511 });
+    assert_eq!((hold.until, hold.attempt), (EPOCH + 10, 31));
+}
+
+/// The mark may be set while a client holds the item, and is gone with the next claim.
+#[test]
+fn the_mark_is_no_part_of_the_token() {
+    let (serials, until) = (Serials::starting_from(0), LeaseEnd::new(EPOCH).unwrap());
+    let hold = Hold::after(None, until, &serials);
+    let marked = Hold { again: true, ..hold };
+    assert_eq!(hold.token(), marked.token());
+    assert_ne!(hold.score(), marked.score());
+    assert!(marked.moved(until, &serials).again);
+    assert!(!Hold::after(Some(marked), until, &serials).again);
+}
+
+fn holds() -> impl Strategy<Value = Hold> {
+    let fields = (EPOCH..LEASES_END, 0_i64..64, 1_i64..32, any::<bool>());
+    fields.prop_map(|(until, serial, attempt, again)| Hold { until, serial, attempt, again })
 }
 
 proptest! {
     /// Also through the text that replicas and the AOF get.
     #[test]
-    fn a_claim_reads_back(until in 0..=MAX_TIME_MS, attempt in 1_i64..512) {
-        let hold = Hold { until, attempt };
-        prop_assert!(hold.score() < 0.0);
+    fn a_claim_reads_back(hold in holds()) {
+        prop_assert!(hold.score() < 0.0 && hold.score().fract() == 0.0);
         prop_assert_eq!(State::of(hold.score()), State::Claimed(hold));
         let text = crate::number::float_text(hold.score());
         prop_assert_eq!(text.parse::<f64>().unwrap(), hold.score());
-        prop_assert_eq!((hold.token() / 512, hold.token() % 512), (until, attempt));
-        prop_assert!(hold.token() < 1 << 53);
+        prop_assert!((1..1 << 52).contains(&hold.token()));
+        let parts = (hold.until - EPOCH) << 11 | hold.serial << 5 | hold.attempt;
+        prop_assert_eq!(hold.token(), parts);
     }
 
     #[test]
-    fn claims_are_in_the_order_of_their_ends(a in 0..=MAX_TIME_MS, b in 0..=MAX_TIME_MS, x in 1_i64..512, y in 1_i64..512) {
-        prop_assume!(a < b);
-        let (first, second) = (Hold { until: a, attempt: x }, Hold { until: b, attempt: y });
-        prop_assert!(first.score() < second.score());
+    fn claims_are_in_the_order_of_their_ends(a in holds(), b in holds()) {
+        prop_assume!(a.until < b.until);
+        prop_assert!(a.score() < b.score());
     }
 }

@@ -103,6 +103,26 @@ fn several_rules_take_from_all_or_none() {
 }
 
 #[test]
+fn the_expiry_stays_for_an_eighth_of_the_window() {
+    let mut limiter = Limiter::default();
+    let mut expiry = |words: &str, action: Action, ms: i64| {
+        limiter.run(words, action, ms * 1_000).unwrap();
+        limiter.expire_at_ms
+    };
+    // 100 ms for a unit, so that the bucket is full again at 100 ms, and the key lasts for 10 s more.
+    assert_eq!(expiry("800 80s GCRA", Action::Check, 0), Some(10_100));
+    assert_eq!(expiry("800 80s GCRA COST 50", Action::Check, 0), Some(10_100));
+    assert_eq!(expiry("800 80s GCRA COST 50", Action::Check, 100), Some(10_100));
+    assert_eq!(expiry("800 80s GCRA", Action::Check, 5_000), Some(20_200));
+    assert_eq!(expiry("800 80s GCRA", Action::Check, 10_000), Some(20_200));
+    // What a refund leaves is full at 10,200 ms, ten seconds before the key would expire, and no earlier.
+    assert_eq!(expiry("800 80s GCRA COST 1", Action::Refund, 10_000), Some(20_200));
+    assert_eq!(expiry("800 80s GCRA COST 1", Action::Refund, 10_000), Some(20_100));
+    // At least a second.
+    assert_eq!(expiry("10 1s GCRA", Action::Check, 30_000), Some(31_100));
+}
+
+#[test]
 fn the_longest_text_and_the_latest_time() {
     let latest = 9_007_199_254_740;
     assert_table(
@@ -115,5 +135,5 @@ fn the_longest_text_and_the_latest_time() {
     let mut limiter = Limiter::default();
     limiter.run("1000000000 366d GCRA COST 1000000000", Action::Check, latest * 1_000).unwrap();
     assert_eq!(limiter.line().len(), "rate 1 gcra366d 376ddu8ec 000000000000000".len());
-    assert_eq!(limiter.expire_at_ms, Some(latest + 31_622_400_000));
+    assert_eq!(limiter.expire_at_ms, Some(latest + 31_622_400_000 / 8 * 9));
 }

@@ -53,6 +53,21 @@ fn tokens_end_where_scores_are_no_longer_exact() {
 }
 
 #[test]
+fn a_lease_ends_when_it_was_promised_to_or_is_refused() {
+    let too_late = || Error::LeaseEndsTooLate(9_007_199_254_740);
+    let (latest, year) = (9_007_199_254_740, 366 * 86_400_000);
+    let clock = |ms: i64| Clock::new(0, Some(ms * 1_000));
+    let mut leases = None;
+    assert_eq!(acquire(&mut leases, 2, year, clock(latest)), Err(too_late()));
+    assert_eq!(acquire(&mut leases, 2, 1, clock(latest)), Err(too_late()));
+    assert_eq!(leases, None);
+    let start = latest - year as i64;
+    assert_eq!(acquire(&mut leases, 2, year, clock(start)).unwrap()[..5], [0, 2, 1, 0, year as i64]);
+    let mut holders = Holders::new(leases.as_mut(), clock(start + 1)).unwrap();
+    assert_eq!(holders.renew(start * 1_000, year), Err(too_late()));
+}
+
+#[test]
 fn what_is_not_a_lease() {
     assert_eq!(last_token(-5.0, b"last"), Some(5));
     for (score, element) in [

@@ -155,6 +155,34 @@ proptest! {
         }
     }
 
+    /// A bucket's key, and a log's, may stay for longer than it is needed. Nobody can tell.
+    #[test]
+    fn a_limiter_that_is_replenished_answers_as_a_new_one(history in history(), cost in 0_u64..9, later in 0_i64..9) {
+        for algorithm in ALGORITHMS {
+            let mut limiter = Limiter::default();
+            let mut latest = 0;
+            let mut calls = calls(&history, algorithm);
+            let rules = calls.last().unwrap().rules.clone();
+            calls.iter_mut().for_each(|call| call.rules = rules.clone());
+            for call in &calls {
+                latest = call.now.max(latest);
+                limiter.run(&call.words(algorithm), call.action, latest).unwrap();
+            }
+            let call = calls.last().unwrap();
+            let of = |rules: &[ModelRule], cost| ModelCall {
+                rules: rules.to_vec(), cost, force: false, penalty_ms: None, ..call.clone()
+            }.words(algorithm);
+            let reset_of = |rule: &ModelRule| limiter.run(&of(&[*rule], 0), Action::Peek, latest).unwrap()[4];
+            let replenished = latest + (rules.iter().map(reset_of).max().unwrap() + later) * 1_000;
+            let mut fresh = Limiter::default();
+            for step in 0..4 {
+                let (words, now) = (of(&rules, cost), replenished + step * 1_000);
+                let expected = fresh.run(&words, Action::Check, now).unwrap();
+                prop_assert_eq!(limiter.run(&words, Action::Check, now).unwrap(), expected, "{} at {}", words, now);
+            }
+        }
+    }
+
     #[test]
     fn a_check_and_a_refund_are_a_check_of_the_difference(
         history in history(), cost in 1_u64..6, back in 0_u64..6,

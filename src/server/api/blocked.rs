@@ -73,12 +73,6 @@ impl Ctx<'_> {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_GetBlockedClientPrivateData)(self.raw()) }
     }
-
-    /// The number by which the server knows the client.
-    pub fn client_id(self) -> u64 {
-        // SAFETY: the context is alive.
-        unsafe { api!(RedisModule_GetClientId)(self.raw()) }
-    }
 }
 
 /// Longer than any iteration of the server's event loop.

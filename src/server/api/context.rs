@@ -175,6 +175,25 @@ impl<'c> Ctx<'c> {
         }
     }
 
+    /// Propagates new bytes of a string that stays as long as it is.
+    pub fn replicate_setrange(self, key: &Text, offset: usize, bytes: &[u8]) {
+        let mut number = itoa::Buffer::new();
+        let offset = number.format(offset);
+        // SAFETY: string and buffers are alive; the server takes references or copies of its own.
+        unsafe {
+            api!(RedisModule_Replicate)(
+                self.raw,
+                c"SETRANGE".as_ptr(),
+                c"sbb".as_ptr(),
+                key.raw(),
+                offset.as_ptr(),
+                offset.len(),
+                bytes.as_ptr(),
+                bytes.len(),
+            );
+        }
+    }
+
     /// Propagates a command to the AOF and the replicas.
     pub fn replicate<'t>(self, command: &CStr, args: impl Iterator<Item = &'t Text<'t>>) {
         let mut args: SmallVec<[*mut RedisModuleString; 8]> = args.map(Text::raw).collect();

@@ -11,9 +11,75 @@ use std::os::raw::c_longlong;
 use redis_module::raw::{self, RedisModuleCallReply, RedisModuleString};
 
 use super::context::Ctx;
+use super::rights::user_may_run;
 use super::text::Text;
 use crate::error::{Error, Result};
 use crate::number::FloatText;
+
+/// Why the server did not run a command that the module called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The key, or one of the keys, is not on this node of the cluster.
+    KeyMoved,
+    /// The cluster is down.
+    ClusterDown,
+    Other,
+}
+
+impl Refusal {
+    /// By the error number that `RM_Call` leaves.
+    fn of(error: &io::Error) -> Refusal {
+        match error.raw_os_error() {
+            Some(libc::EPERM) => Refusal::KeyMoved,
+            Some(libc::ENETDOWN | libc::EROFS) => Refusal::ClusterDown,
+            _ => Refusal::Other,
+        }
+    }
+}
+
+/// A reply that outlives the call: a server before 7.2 must free its own while the context of the call is alive.
+#[derive(Debug, PartialEq, Eq)]
+pub enum SavedReply {
+    Integer(i64),
+    Bulk(Vec<u8>),
+    Array(Vec<SavedReply>),
+    Error(String),
+    Null,
+}
+
+impl SavedReply {
+    /// Whether it is an array without elements.
+    pub fn is_empty_array(&self) -> bool {
+        matches!(self, SavedReply::Array(elements) if elements.is_empty())
+    }
+
+    /// # Safety
+    /// The reply must be alive.
+    unsafe fn copy(raw: *mut RedisModuleCallReply) -> SavedReply {
+        // SAFETY: the reply is alive, its elements belong to it, and a string has as many bytes as the server says.
+        unsafe {
+            let bytes = || {
+                let mut length = 0;
+                let start = api!(RedisModule_CallReplyStringPtr)(raw, &mut length);
+                if start.is_null() {
+                    return &[][..];
+                }
+                std::slice::from_raw_parts(start.cast::<u8>(), length)
+            };
+            match api!(RedisModule_CallReplyType)(raw) as isize {
+                raw::REDISMODULE_REPLY_INTEGER => SavedReply::Integer(api!(RedisModule_CallReplyInteger)(raw)),
+                raw::REDISMODULE_REPLY_STRING => SavedReply::Bulk(bytes().to_vec()),
+                raw::REDISMODULE_REPLY_ERROR => SavedReply::Error(String::from_utf8_lossy(bytes()).into_owned()),
+                raw::REDISMODULE_REPLY_ARRAY => {
+                    let length = api!(RedisModule_CallReplyLength)(raw);
+                    let element = |i| SavedReply::copy(api!(RedisModule_CallReplyArrayElement)(raw, i));
+                    SavedReply::Array((0..length).map(element).collect())
+                }
+                _ => SavedReply::Null,
+            }
+        }
+    }
+}
 
 /// What a core command replied.
 pub struct CallReply {
@@ -29,9 +95,9 @@ impl CallReply {
     fn with_kind(raw: *mut RedisModuleCallReply) -> Result<(CallReply, isize)> {
         if raw.is_null() {
             let error = io::Error::last_os_error();
-            return Err(match error.kind() {
-                // The cluster's answer for keys that are not, or not all, on this node.
-                io::ErrorKind::PermissionDenied => Error::TryAgain,
+            return Err(match Refusal::of(&error) {
+                Refusal::KeyMoved => Error::TryAgain,
+                Refusal::ClusterDown => Error::ClusterDown,
                 _ => Error::Server(format!("ERR the server refused a call of redis-rank: {error}")),
             });
         }
@@ -118,6 +184,18 @@ impl<'c> Ctx<'c> {
         })
     }
 
+    /// Whether the server knows a command by this name, which takes arguments. It finds out by calling it without any: that
+    /// runs nothing.
+    pub fn has_command(self, command: &CStr) -> bool {
+        // SAFETY: the name is alive during the call; a reply is freed once.
+        let reply = unsafe { api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"".as_ptr()) };
+        if reply.is_null() {
+            return io::Error::last_os_error().raw_os_error() != Some(libc::ENOENT);
+        }
+        drop(CallReply { raw: reply });
+        true
+    }
+
     /// How many elements are below this one.
     pub fn zrank(self, key: &Text, element: &Text) -> Result<Option<u64>> {
         // SAFETY: the strings are alive during the call.
@@ -155,12 +233,12 @@ impl<'c> Ctx<'c> {
         .map(drop)
     }
 
-    /// Whether this node of a cluster serves a key. Asks with the one command that names a key and leaves no trace: it
-    /// counts no hit or miss, and does not touch the key.
-    pub fn serves(self, key: &Text) -> bool {
-        // SAFETY: the strings are alive during the call; `l` takes a long long.
-        let reply = CallReply::checked(unsafe {
-            api!(RedisModule_Call)(
+    /// Whether this node of a cluster would refuse to read a key. Asks with the one command that names a key and leaves no
+    /// trace: it counts no hit or miss, and does not touch the key.
+    pub fn refusal_to_read(self, key: &Text) -> Option<Refusal> {
+        // SAFETY: the strings are alive during the call; `l` takes a long long. The reply is freed once.
+        unsafe {
+            let reply = api!(RedisModule_Call)(
                 self.raw(),
                 c"MEMORY".as_ptr(),
                 c"cscl".as_ptr(),
@@ -168,9 +246,36 @@ impl<'c> Ctx<'c> {
                 key.raw(),
                 c"SAMPLES".as_ptr(),
                 1 as c_longlong,
-            )
-        });
-        !matches!(reply, Err(Error::TryAgain))
+            );
+            if reply.is_null() {
+                return Some(Refusal::of(&io::Error::last_os_error()));
+            }
+            drop(CallReply { raw: reply });
+        }
+        None
+    }
+
+    /// Runs a write command as a user (`None`: one who may do everything); `None` if the user may not. The flag `S` makes
+    /// the server refuse it as it refuses clients: without enough replicas, after an error of the disk, on a replica. A
+    /// refusal is an error as a reply (`E`): Valkey 9.1 crashes if `S` has to refuse a call without that flag. Memory and
+    /// pauses are no reasons for it.
+    pub fn run_for(self, user: Option<&Text>, command: &CStr, args: &[&Text]) -> Option<SavedReply> {
+        let name = Text::new(command.to_bytes());
+        let mut words: Vec<*mut RedisModuleString> =
+            std::iter::once(&name).chain(args.iter().copied()).map(Text::raw).collect();
+        if !user_may_run(user, &mut words) {
+            return None;
+        }
+        // SAFETY: the strings are alive during the call; the reply is copied while it is alive, and freed once.
+        unsafe {
+            let (args, count) = (words.as_mut_ptr().add(1), args.len());
+            let reply = api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"!SEv".as_ptr(), args, count);
+            if reply.is_null() {
+                return Some(SavedReply::Null);
+            }
+            let reply = CallReply { raw: reply };
+            Some(SavedReply::copy(reply.raw))
+        }
     }
 
     /// `ZSCAN`: the next cursor, and elements.

@@ -78,6 +78,10 @@ impl<'c> Key<'c> {
 
     /// When the key expires, in Unix milliseconds.
     pub fn expiry(&self) -> Option<i64> {
+        // Asked for the expiry of an empty key, Redis 8.6 follows a null pointer.
+        if self.kind() == KeyType::Empty {
+            return None;
+        }
         // SAFETY: the key is open. Negative for none.
         Some(unsafe { api!(RedisModule_GetAbsExpire)(self.raw()) }).filter(|at_ms| *at_ms >= 0)
     }
@@ -88,35 +92,53 @@ impl<'c> Key<'c> {
         unsafe { api!(RedisModule_SetAbsExpire)(self.raw(), at_ms) };
     }
 
-    /// The bytes of a string. They are looked at where they are, and nothing may change the key meanwhile. The server
-    /// first gives a short string, or an integer, the form of a long one.
-    pub fn with_bytes<T>(&self, look: impl FnOnce(&[u8]) -> T) -> T {
+    /// The bytes of a string, where they are. Not by `&self`: whatever changes the key would free them. The server first
+    /// gives a short string, or an integer, the form of a long one.
+    pub fn bytes(&mut self) -> &[u8] {
         let mut length = 0;
         // SAFETY: the key is an open string; the bytes are there while nothing changes it.
-        look(unsafe {
+        unsafe {
             let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_READ as c_int);
             if start.is_null() {
                 &[]
             } else {
                 std::slice::from_raw_parts(start.cast(), length)
             }
-        })
+        }
     }
 
-    /// Makes the key a string. One of the same length is rewritten in place; else its expiry is lost.
-    pub fn set_bytes(&self, text: &Text) {
-        let bytes = text.bytes();
+    /// Writes over a part of a string, and leaves its length and its expiry as they are.
+    pub fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
         let mut length = 0;
-        // SAFETY: the key is open for writing, and empty or a string, of which only as many bytes are written as it has.
+        // SAFETY: the key is open for writing, and a string, of which no more bytes are written than it has.
         unsafe {
-            // Of an empty key no byte.
-            let start = api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int);
-            if length == bytes.len() && length > 0 && !start.is_null() {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast(), length);
-            } else {
-                api!(RedisModule_StringSet)(self.raw(), text.raw());
+            let start: *mut u8 =
+                api!(RedisModule_StringDMA)(self.raw(), &mut length, raw::REDISMODULE_WRITE as c_int).cast();
+            if !start.is_null() && offset.checked_add(bytes.len()).is_some_and(|end| end <= length) {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), bytes.len());
             }
         }
+    }
+
+    /// Makes the key a string; it may lose its expiry.
+    ///
+    /// The server stores a new string in a short form, which the next call that reads it has to convert. So one of the
+    /// same length is rewritten in place. On Redis 7.0 a new one is made in its long form at once: it takes as much memory
+    /// there, lies beside its key, and calls on 100,000 keys took 10 % less time. Later servers were no faster, and on
+    /// Valkey the short form saves 16 bytes of 107.
+    pub fn set_bytes(&mut self, text: &Text) {
+        let is_same_length = self.kind() == KeyType::String && self.len() == text.bytes().len() as u64;
+        // SAFETY: the key is open for writing, and empty or a string; the server takes a reference of its own.
+        unsafe {
+            if !is_same_length && !is_redis_7_0() {
+                api!(RedisModule_StringSet)(self.raw(), text.raw());
+                return;
+            }
+            if !is_same_length {
+                api!(RedisModule_StringTruncate)(self.raw(), text.bytes().len());
+            }
+        }
+        self.overwrite(0, text.bytes());
     }
 
     /// Adds an element to a sorted set, or moves it.
@@ -159,10 +181,15 @@ impl Drop for Key<'_> {
 
 /// Redis 7.0 has no flags for a silent lookup. Opening for writing is silent there, so reads open for writing too.
 fn silent_mode() -> u32 {
-    // SAFETY: reads a pointer that was set when the module was loaded.
-    if unsafe { raw::RedisModule_GetOpenKeyModesAll }.is_some() {
-        raw::REDISMODULE_READ | raw::REDISMODULE_OPEN_KEY_NOSTATS | raw::REDISMODULE_OPEN_KEY_NONOTIFY
-    } else {
+    if is_redis_7_0() {
         raw::REDISMODULE_READ | raw::REDISMODULE_WRITE
+    } else {
+        raw::REDISMODULE_READ | raw::REDISMODULE_OPEN_KEY_NOSTATS | raw::REDISMODULE_OPEN_KEY_NONOTIFY
     }
+}
+
+/// All later servers, and Valkey, have this function.
+fn is_redis_7_0() -> bool {
+    // SAFETY: reads a pointer that was set when the module was loaded.
+    unsafe { raw::RedisModule_GetOpenKeyModesAll }.is_none()
 }

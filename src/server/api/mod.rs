@@ -22,6 +22,7 @@ mod text;
 
 pub use blocked::{on_cron, Blocked, Timer};
 pub use context::{Ctx, EventClass};
+pub use core::{Refusal, SavedReply};
 pub use key::{Access, Key, KeyType};
 pub use names::{forget_names, kept};
 pub use reply::Reply;

@@ -5,6 +5,7 @@ use std::ffi::CString;
 use std::os::raw::{c_int, c_long};
 
 use super::context::Ctx;
+use super::core::SavedReply;
 use crate::board::Value;
 use crate::number::FloatText;
 
@@ -124,6 +125,22 @@ impl<'c> Reply<'c> {
         let message = CString::new(message).unwrap_or_default();
         // SAFETY: context and message are alive.
         unsafe { api!(RedisModule_ReplyWithError)(self.ctx.raw(), message.as_ptr()) }
+    }
+
+    /// A reply of another command.
+    pub fn saved(&self, reply: &SavedReply) {
+        match reply {
+            SavedReply::Integer(value) => self.integer(*value),
+            SavedReply::Bulk(bytes) => self.bulk(bytes),
+            SavedReply::Array(elements) => {
+                self.array(elements.len() as u64);
+                elements.iter().for_each(|element| self.saved(element));
+            }
+            SavedReply::Error(message) => {
+                self.error(message);
+            }
+            SavedReply::Null => self.null(),
+        }
     }
 
     /// The server's own error for a wrong number of arguments.

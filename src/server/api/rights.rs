@@ -4,7 +4,7 @@ use std::io;
 use std::os::raw::c_int;
 use std::ptr::NonNull;
 
-use redis_module::raw::{self, RedisModuleUser};
+use redis_module::raw::{self, RedisModuleString, RedisModuleUser};
 
 use super::context::Ctx;
 use super::key::Access;
@@ -16,9 +16,9 @@ pub struct Caller {
 }
 
 enum User {
-    /// It may do everything.
+    /// There is none: the client may do everything.
     Root,
-    /// It may do nothing.
+    /// The server no longer knows it: it may do nothing.
     Nobody,
     /// A reference that the module holds.
     Known(NonNull<RedisModuleUser>),
@@ -67,47 +67,38 @@ impl Ctx<'_> {
         if self.has_flag(raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) {
             return Caller { user: User::Root };
         }
-        let user = match self.user_name() {
-            Err(true) => User::Root,
-            Err(false) => User::Nobody,
-            // SAFETY: the string is alive; the user that is made is ours.
-            Ok(name) => NonNull::new(unsafe { api!(RedisModule_GetModuleUserFromUserName)(name.raw()) })
-                .map_or(User::Nobody, User::Known),
-        };
+        let user = self.user_name().map_or(User::Root, |name| find_user(&name).map_or(User::Nobody, User::Known));
         Caller { user }
     }
 
-    /// Whether a waiting client still has permission to run its command on a key.
-    pub fn client_permits(self, client: u64, command: &Text, key: &Text) -> bool {
-        // SAFETY: context and strings are alive; the string that is made is ours, and the user is freed once.
+    /// The name of the user who called; `None` for a client without one, which may do everything.
+    pub fn user_name(self) -> Option<Text<'static>> {
+        // SAFETY: the context is alive; the call needs no arguments; the string that is made is ours.
         unsafe {
-            let name = Text::take(api!(RedisModule_GetClientUserNameById)(self.raw(), client));
-            let Some(name) = name else { return io::Error::last_os_error().raw_os_error() == Some(libc::ENOTSUP) };
-            let user = api!(RedisModule_GetModuleUserFromUserName)(name.raw());
-            if user.is_null() {
-                return false;
-            }
-            let mut words = [command.raw(), key.raw()];
-            let status = api!(RedisModule_ACLCheckCommandPermissions)(user, words.as_mut_ptr(), words.len() as c_int);
-            api!(RedisModule_FreeModuleUser)(user);
-            status == raw::REDISMODULE_OK as c_int
+            // A client that another module made may have no user, and the function below does not check that. The flag
+            // `C` does: the server looks for the user before it sees that an argument is missing, and runs nothing.
+            let reply = api!(RedisModule_Call)(self.raw(), c"ECHO".as_ptr(), c"C".as_ptr());
+            let has_user = !reply.is_null() || io::Error::last_os_error().raw_os_error() != Some(libc::ENOTSUP);
+            has_user.then(|| Text::take(api!(RedisModule_GetCurrentUserName)(self.raw()))).flatten()
         }
     }
+}
 
-    /// The caller's name, or whether it is a client that may do everything.
-    fn user_name(self) -> Result<Text<'static>, bool> {
-        // SAFETY: the context is alive; the strings that are made are ours.
-        unsafe {
-            if self.has_flag(raw::REDISMODULE_CTX_FLAGS_LUA) {
-                // A script's client is not listed anywhere, but runs as its caller.
-                let name = api!(RedisModule_GetCurrentUserName)(self.raw());
-                return Text::take(name).ok_or(false);
-            }
-            // By its id, because the server does not look whether a client has a user at all. Another module's client
-            // may have none.
-            let id = api!(RedisModule_GetClientId)(self.raw());
-            let name = api!(RedisModule_GetClientUserNameById)(self.raw(), id);
-            Text::take(name).ok_or_else(|| io::Error::last_os_error().raw_os_error() == Some(libc::ENOTSUP))
-        }
+/// A reference to a user, which the caller frees.
+fn find_user(name: &Text) -> Option<NonNull<RedisModuleUser>> {
+    // SAFETY: the string is alive.
+    NonNull::new(unsafe { api!(RedisModule_GetModuleUserFromUserName)(name.raw()) })
+}
+
+/// Whether a user may run a command, given by its words. `None` may do everything.
+pub(super) fn user_may_run(user: Option<&Text>, words: &mut [*mut RedisModuleString]) -> bool {
+    let Some(name) = user else { return true };
+    let Some(user) = find_user(name) else { return false };
+    // SAFETY: user and strings are alive; the user is freed once.
+    unsafe {
+        let count = words.len() as c_int;
+        let status = api!(RedisModule_ACLCheckCommandPermissions)(user.as_ptr(), words.as_mut_ptr(), count);
+        api!(RedisModule_FreeModuleUser)(user.as_ptr());
+        status == raw::REDISMODULE_OK as c_int
     }
 }

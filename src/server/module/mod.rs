@@ -15,7 +15,7 @@ use command_info::set_command_info;
 pub use waiting::{serve_first, tell, wait, Wait};
 
 use super::api::{forget_names, Ctx};
-use super::store::listen;
+use super::store::{listen, PROPAGATED};
 use super::Call;
 use crate::board::forget_schemas;
 use crate::docs::Doc;
@@ -115,6 +115,13 @@ fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: &Error) {
         Error::Arity => reply.wrong_arity(),
         error => reply.error(&error.to_string()),
     };
+}
+
+/// The first command that the module propagates and the server does not have under its name.
+pub fn missing_command(context: &Context) -> Option<&'static str> {
+    // SAFETY: the context lives while the module is being loaded.
+    let ctx = unsafe { Ctx::new(context.get_raw()) };
+    PROPAGATED.iter().find(|command| !ctx.has_command(command)).and_then(|command| command.to_str().ok())
 }
 
 /// Registers the commands. Returns whether the server accepted all of them.

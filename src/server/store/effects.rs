@@ -14,6 +14,22 @@ use crate::stats;
 /// Up to this many changes are compared one by one.
 const FEW: usize = 16;
 
+/// Every command that the module propagates, here or by a call that propagates itself. `RM_Replicate` says nothing useful
+/// about one that the server does not have, so the module is not loaded without them.
+pub const PROPAGATED: [&CStr; 11] = [
+    c"ZADD",
+    c"ZREM",
+    c"ZREMRANGEBYSCORE",
+    c"ZREMRANGEBYRANK",
+    c"SET",
+    c"SETRANGE",
+    c"HSET",
+    c"HDEL",
+    c"UNLINK",
+    c"PEXPIREAT",
+    c"RENAME",
+];
+
 /// A change of one key, named after the plain command that makes it.
 pub enum Change<'a> {
     /// With the event that announces it.
@@ -23,6 +39,9 @@ pub enum Change<'a> {
     Zremrangebyscore(i64),
     /// A string and when it expires, in Unix milliseconds.
     Set(Text<'a>, i64),
+    /// A part of a string, at this offset. Only for a key that is there: on a replica without it, it would make a string
+    /// of zeros.
+    Setrange(usize, SmallVec<[u8; 24]>),
     Hset(Text<'a>, Text<'a>),
     Hdel(Text<'a>),
     Unlink,
@@ -38,6 +57,7 @@ impl Change<'_> {
             Change::Zrem(_) => (EventClass::SortedSet, c"zrem"),
             Change::Zremrangebyscore(_) => (EventClass::SortedSet, c"zremrangebyscore"),
             Change::Set(..) => (EventClass::String, c"set"),
+            Change::Setrange(..) => (EventClass::String, c"setrange"),
             Change::Hset(..) => (EventClass::Hash, c"hset"),
             Change::Hdel(_) => (EventClass::Hash, c"hdel"),
             Change::Unlink | Change::Vanish => (EventClass::Generic, c"del"),
@@ -62,8 +82,9 @@ impl Noted<'_> {
 
     /// Whether both changes fit in one command.
     fn joins(&self, other: &Noted) -> bool {
-        let is_set = matches!(self.change, Change::Set(..));
-        discriminant(&self.change) == discriminant(&other.change) && !is_set && self.is_of(other)
+        let takes_several =
+            matches!(self.change, Change::Zadd(..) | Change::Zrem(_) | Change::Hset(..) | Change::Hdel(_));
+        takes_several && discriminant(&self.change) == discriminant(&other.change) && self.is_of(other)
     }
 }
 
@@ -71,24 +92,12 @@ impl Noted<'_> {
 #[derive(Default)]
 pub struct Effects<'a> {
     noted: SmallVec<[Noted<'a>; 4]>,
-    /// True in a timer, where there is no running command to count for save points.
-    outside_commands: bool,
 }
 
 impl<'a> Effects<'a> {
-    /// Of a timer.
-    pub fn outside_commands() -> Effects<'a> {
-        Effects { outside_commands: true, ..Effects::default() }
-    }
-
     /// Notes a change that was made.
     pub fn note(&mut self, key: &Text<'a>, change: Change<'a>) {
         self.noted.push(Noted { key: key.clone(), change });
-    }
-
-    /// Whether all noted changes have been made known.
-    pub fn is_empty(&self) -> bool {
-        self.noted.is_empty()
     }
 
     /// Propagates and announces all of them, once.
@@ -101,7 +110,7 @@ impl<'a> Effects<'a> {
 
     fn make_some_known(&mut self, ctx: Ctx) {
         stats::WRITES.add(1);
-        if self.outside_commands || !nobody_listens(ctx) {
+        if !nobody_listens(ctx) {
             self.propagate(ctx);
         } else if let [Noted { change: Change::Zadd(..), .. }] = self.noted.as_slice() {
             ctx.count_change();
@@ -125,6 +134,7 @@ impl<'a> Effects<'a> {
                     ctx.replicate_zadd(key, number.print(*score), element);
                 }
                 [Noted { key, change: Change::Set(text, at_ms) }] => ctx.replicate_set(key, text, *at_ms),
+                [Noted { key, change: Change::Setrange(offset, bytes) }] => ctx.replicate_setrange(key, *offset, bytes),
                 [first, ..] if first.change.is_propagated() => replicate_run(ctx, &first.key, run, &mut number),
                 _ => {}
             }
@@ -212,8 +222,8 @@ fn replicate_run<'a>(ctx: Ctx, key: &Text<'a>, run: &[Noted<'a>], number: &mut F
                 command = c"ZREMRANGEBYSCORE";
                 args.extend([Text::new(b"0"), Text::new(through.to_string().as_bytes())]);
             }
-            // `Set` has a way of its own.
-            Change::Set(..) | Change::Unlink | Change::Vanish => {}
+            // `Set` and `Setrange` have functions of their own.
+            Change::Set(..) | Change::Setrange(..) | Change::Unlink | Change::Vanish => {}
             Change::Hset(field, value) => {
                 command = c"HSET";
                 args.extend([field.clone(), value.clone()]);

@@ -18,7 +18,7 @@ pub struct LeaseKey<'c> {
 impl<'c> LeaseKey<'c> {
     /// An error if something else is there.
     pub fn open(call: &'c Call<'c>, name: Text<'c>, access: Access) -> Result<LeaseKey<'c>> {
-        let limiter = Limiter::open(call, name, access);
+        let mut limiter = Limiter::open(call, name, access);
         match limiter.holding(KeyType::SortedSet)? {
             Some(key) if !is_leases(key) => Err(not_leases(key)),
             _ => Ok(LeaseKey { limiter }),
@@ -26,9 +26,9 @@ impl<'c> LeaseKey<'c> {
     }
 
     /// What is there; `None` if there is no key.
-    pub fn leases(&self) -> Result<Option<LeasesOf<'_>>> {
-        let key = self.limiter.holding(KeyType::SortedSet)?;
-        Ok(key.map(|key| LeasesOf { ctx: self.limiter.call().ctx, name: self.limiter.name(), key }))
+    pub fn leases(&self) -> Option<LeasesOf<'_>> {
+        let key = self.limiter.key().filter(|key| key.kind() != KeyType::Empty);
+        key.map(|key| LeasesOf { ctx: self.limiter.call().ctx, name: self.limiter.name(), key })
     }
 
     /// Adds before it drops: a key that vanished in between would lose its expiry.
@@ -36,13 +36,13 @@ impl<'c> LeaseKey<'c> {
         self.limiter.add(grant.end as f64, token_text(grant.token));
         self.limiter.add(-(grant.token as f64), Text::new(rate::LAST));
         self.limiter.drop_through(grant.drop_through);
-        self.limiter.expire(grant.expire_at_ms, grant.expire_at_ms);
+        self.limiter.last_until(grant.expire_at_ms);
     }
 
     /// Moves the end of a lease.
     pub fn renew(&mut self, token: i64, renewal: &Renewal) {
         self.limiter.add(renewal.end as f64, token_text(token));
-        self.limiter.expire(renewal.expire_at_ms, renewal.expire_at_ms);
+        self.limiter.last_until(renewal.expire_at_ms);
     }
 
     /// Removes leases that are there. The last token stays until the key expires.

@@ -2,6 +2,8 @@
 //!
 //! Only a call that passes reaches the code that writes, so a denied call leaves no trace.
 
+use smallvec::SmallVec;
+
 use super::effects::Change;
 use super::ends::{is_leases, is_log, LogKey};
 use super::few::{elements_through, remove};
@@ -30,8 +32,8 @@ impl<'c> Limiter<'c> {
     }
 
     /// The key, if it holds what is wanted; `None` if there is none, else an error that says what is there.
-    pub(super) fn holding(&self, wanted: KeyType) -> Result<Option<&Key<'c>>> {
-        let Some(key) = &self.key else { return Ok(None) };
+    pub(super) fn holding(&mut self, wanted: KeyType) -> Result<Option<&mut Key<'c>>> {
+        let Some(key) = &mut self.key else { return Ok(None) };
         match key.kind() {
             KeyType::Empty => Ok(None),
             held if held == wanted => Ok(Some(key)),
@@ -41,23 +43,20 @@ impl<'c> Limiter<'c> {
 
     /// Whether there was a limiter; an error if there is something else.
     pub fn forget(&mut self) -> Result<bool> {
-        let Some(key) = &self.key else { return Ok(false) };
+        let Some(key) = &mut self.key else { return Ok(false) };
         match key.kind() {
             KeyType::Empty => return Ok(false),
             KeyType::SortedSet if is_leases(key) => {}
-            KeyType::SortedSet => rate::recognise_log(&mut self.log_key(key))?,
-            KeyType::String => with_limiters_text(key, rate::recognise_string)??,
+            KeyType::SortedSet => rate::recognise_log(&mut LogKey::new(self.call.ctx, &self.name, key))?,
+            KeyType::String => rate::recognise_string(limiter_text(key)?)?,
             KeyType::Hash | KeyType::Other => return Err(Error::WrongType),
         }
-        self.unlink(key);
+        self.unlink();
         Ok(true)
     }
 
-    fn log_key<'k>(&'k self, key: &'k Key<'c>) -> LogKey<'k> {
-        LogKey::new(self.call.ctx, &self.name, key)
-    }
-
-    fn unlink(&self, key: &Key) {
+    fn unlink(&self) {
+        let Some(key) = &self.key else { return };
         key.unlink();
         self.note(Change::Unlink);
     }
@@ -68,7 +67,9 @@ impl<'c> Limiter<'c> {
         if let Some(through) = append.drop_through {
             self.drop_through(through);
         }
-        self.expire(append.matters_until_ms, append.expire_at_ms);
+        if let Some(at_ms) = append.expire_at_ms {
+            self.expire(at_ms);
+        }
     }
 
     fn give_back(&mut self, give_back: &GiveBack) {
@@ -127,18 +128,27 @@ impl<'c> Limiter<'c> {
         (self.key, _) = key.call(c"ZREMRANGEBYRANK", &[&first, &Text::new(b"-1")]);
     }
 
-    /// Lets the key expire at `at_ms`, unless it lasts until `least_ms` as it is.
-    pub(super) fn expire(&self, least_ms: i64, at_ms: i64) {
+    /// Lets the key expire.
+    fn expire(&self, at_ms: i64) {
         let Some(key) = &self.key else { return };
-        if key.expiry().is_none_or(|expiry| expiry < least_ms) {
-            key.expire_at(at_ms);
-            self.note(Change::Pexpireat(at_ms));
+        key.expire_at(at_ms);
+        self.note(Change::Pexpireat(at_ms));
+    }
+
+    /// Lets the key last until `at_ms`, if it would expire earlier.
+    pub(super) fn last_until(&self, at_ms: i64) {
+        if self.key.as_ref().and_then(Key::expiry).is_none_or(|expiry| expiry < at_ms) {
+            self.expire(at_ms);
         }
     }
 
     /// For the stores of this folder.
     pub(super) fn name(&self) -> &Text<'c> {
         &self.name
+    }
+
+    pub(super) fn key(&self) -> Option<&Key<'c>> {
+        self.key.as_ref()
     }
 
     /// The call that it is part of.
@@ -157,15 +167,14 @@ impl<'c> rate::Key for Limiter<'c> {
     where
         Self: 'k;
 
-    fn with_text<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T> {
-        match self.holding(KeyType::String)? {
-            Some(key) => with_limiters_text(key, |text| look(Some(text))),
-            None => Ok(look(None)),
-        }
+    fn text(&mut self) -> Result<Option<&[u8]>> {
+        self.holding(KeyType::String)?.map(limiter_text).transpose()
     }
 
-    fn log(&self) -> Result<Option<LogKey<'_>>> {
-        Ok(self.holding(KeyType::SortedSet)?.map(|key| self.log_key(key)))
+    fn log(&mut self) -> Result<Option<LogKey<'_>>> {
+        self.holding(KeyType::SortedSet)?;
+        let exists = |key: &&Key| key.kind() != KeyType::Empty;
+        Ok(self.key.as_ref().filter(exists).map(|key| LogKey::new(self.call.ctx, &self.name, key)))
     }
 
     fn expiry(&self) -> Option<i64> {
@@ -173,14 +182,18 @@ impl<'c> rate::Key for Limiter<'c> {
     }
 
     fn write_string(&mut self, write: &StringWrite) {
-        let Some(key) = &self.key else { return };
+        let Some(key) = &mut self.key else { return };
         match write {
-            StringWrite::Unlink => self.unlink(key),
+            StringWrite::Unlink => self.unlink(),
             StringWrite::Set { text, expire_at_ms } => {
                 let text = Text::new(text);
                 key.set_bytes(&text);
                 key.expire_at(*expire_at_ms);
                 self.note(Change::Set(text, *expire_at_ms));
+            }
+            StringWrite::Overwrite { offset, bytes } => {
+                key.overwrite(*offset, bytes);
+                self.note(Change::Setrange(*offset, SmallVec::from_slice(bytes)));
             }
         }
     }
@@ -195,13 +208,11 @@ impl<'c> rate::Key for Limiter<'c> {
 
 /// The error for a key that holds something else than expected.
 #[cold]
-fn wrong_type(key: &Key) -> Error {
+fn wrong_type(key: &mut Key) -> Error {
     match key.kind() {
         KeyType::SortedSet if is_leases(key) => Error::HoldsOther(LEASES),
         KeyType::SortedSet if is_log(key) => Error::HoldsOther(LOG),
-        KeyType::String if with_limiters_text(key, rate::recognise_string).is_ok_and(|known| known.is_ok()) => {
-            Error::HoldsOther(NUMBERS)
-        }
+        KeyType::String if limiter_text(key).and_then(rate::recognise_string).is_ok() => Error::HoldsOther(NUMBERS),
         _ => Error::WrongType,
     }
 }
@@ -226,10 +237,10 @@ pub(super) fn not_leases(key: &Key) -> Error {
     }
 }
 
-/// Reads a string, if it is long enough for a limiter's. Reading a shorter one could change how the server stores it.
-fn with_limiters_text<T>(key: &Key, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
+/// The text of a string that is long enough for a limiter's. Reading a shorter one could change how the server stores it.
+fn limiter_text<'k>(key: &'k mut Key) -> Result<&'k [u8]> {
     if key.len() < SHORTEST_TEXT as u64 {
         return Err(Error::NotAStringLimiter);
     }
-    Ok(key.with_bytes(look))
+    Ok(key.bytes())
 }

@@ -12,10 +12,10 @@ mod schedule;
 mod walk;
 mod zset;
 
-pub use effects::{Change, Effects};
+pub use effects::{Change, Effects, PROPAGATED};
 pub use hash::Hash;
 pub use leases::LeaseKey;
 pub use limiter::Limiter;
 pub use listeners::listen;
-pub use schedule::Schedule;
+pub use schedule::{Schedule, ScheduleReader};
 pub use zset::ZSet;

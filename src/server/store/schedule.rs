@@ -1,4 +1,4 @@
-//! A sorted set as a schedule. Except for `count_below`, its methods call no core command, so timers can use them.
+//! A sorted set as a schedule.
 
 use std::os::raw::c_int;
 
@@ -7,14 +7,40 @@ use redis_module::raw;
 use super::effects::Change;
 use super::walk::current;
 use super::zset::{is_sorted_set, score_of};
-use crate::due::Items;
+use crate::due::{Items, ReadItems};
 use crate::error::Result;
-use crate::server::api::{Access, Key, KeyType, Text};
-use crate::server::Moment;
+use crate::server::api::{Access, Ctx, Key, KeyType, Text};
+use crate::server::Call;
+
+/// A schedule that is only looked at. It calls no core command, so that a timer can use it: on Redis 7.0 the clock
+/// advances there, and a call could free an expired key that is open.
+pub struct ScheduleReader<'c> {
+    /// `None` if there is no such key.
+    key: Option<Key<'c>>,
+}
+
+impl<'c> ScheduleReader<'c> {
+    /// Opens a key without touching it. An error for a key of another type.
+    pub fn open(ctx: Ctx<'c>, name: &Text<'c>) -> Result<ScheduleReader<'c>> {
+        let key = Key::open(ctx, name, Access::Look);
+        let present = is_sorted_set(key.as_ref())?;
+        Ok(ScheduleReader { key: key.filter(|_| present) })
+    }
+}
+
+impl<'c> ReadItems for ScheduleReader<'c> {
+    type Item = Text<'c>;
+
+    fn walk(&self, scores: (f64, f64), visit: &mut dyn FnMut(Text<'c>, f64) -> bool) {
+        if let Some(key) = &self.key {
+            walk(key, scores, visit);
+        }
+    }
+}
 
 /// The key of a schedule, which may not exist yet.
 pub struct Schedule<'c> {
-    moment: &'c Moment<'c>,
+    call: &'c Call<'c>,
     name: Text<'c>,
     /// `None` for a key that does not exist and is not opened for writing.
     key: Option<Key<'c>>,
@@ -24,10 +50,10 @@ pub struct Schedule<'c> {
 
 impl<'c> Schedule<'c> {
     /// An error for a key of another type.
-    pub fn open(moment: &'c Moment<'c>, name: Text<'c>, access: Access) -> Result<Schedule<'c>> {
-        let key = Key::open(moment.ctx, &name, access);
+    pub fn open(call: &'c Call<'c>, name: Text<'c>, access: Access) -> Result<Schedule<'c>> {
+        let key = Key::open(call.ctx, &name, access);
         let present = is_sorted_set(key.as_ref())?;
-        Ok(Schedule { moment, name, key, present })
+        Ok(Schedule { call, name, key, present })
     }
 
     fn key(&self) -> Option<&Key<'c>> {
@@ -35,9 +61,33 @@ impl<'c> Schedule<'c> {
     }
 }
 
-impl<'c> Items for Schedule<'c> {
+/// Visits the elements with scores in a range, lowest first.
+fn walk<'c>(key: &Key<'c>, (low, high): (f64, f64), visit: &mut dyn FnMut(Text<'c>, f64) -> bool) {
+    // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+    unsafe {
+        api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), low, high, 0, 1);
+        while api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
+            let Some((item, score)) = current(key) else { break };
+            if !visit(item, score) {
+                break;
+            }
+            api!(RedisModule_ZsetRangeNext)(key.raw());
+        }
+        api!(RedisModule_ZsetRangeStop)(key.raw());
+    }
+}
+
+impl<'c> ReadItems for Schedule<'c> {
     type Item = Text<'c>;
 
+    fn walk(&self, scores: (f64, f64), visit: &mut dyn FnMut(Text<'c>, f64) -> bool) {
+        if let Some(key) = self.key() {
+            walk(key, scores, visit);
+        }
+    }
+}
+
+impl<'c> Items for Schedule<'c> {
     fn card(&self) -> u64 {
         self.key().map_or(0, Key::len)
     }
@@ -50,23 +100,7 @@ impl<'c> Items for Schedule<'c> {
         if !self.present {
             return Ok(0);
         }
-        self.moment.ctx.zcount_below(&self.name, score, false)
-    }
-
-    fn walk(&self, (low, high): (f64, f64), visit: &mut dyn FnMut(Text<'c>, f64) -> bool) {
-        let Some(key) = self.key() else { return };
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), low, high, 0, 1);
-            while api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
-                let Some((item, score)) = current(key) else { break };
-                if !visit(item, score) {
-                    break;
-                }
-                api!(RedisModule_ZsetRangeNext)(key.raw());
-            }
-            api!(RedisModule_ZsetRangeStop)(key.raw());
-        }
+        self.call.ctx.zcount_below(&self.name, score, false)
     }
 
     fn put(&mut self, item: &Text<'c>, score: f64) -> bool {
@@ -77,7 +111,7 @@ impl<'c> Items for Schedule<'c> {
         let changed = flags as u32 & (raw::REDISMODULE_ZADD_ADDED | raw::REDISMODULE_ZADD_UPDATED) != 0;
         if changed {
             self.present = true;
-            self.moment.note(&self.name, Change::Zadd(score, item.clone(), c"zadd"));
+            self.call.note(&self.name, Change::Zadd(score, item.clone(), c"zadd"));
         }
         changed
     }
@@ -92,9 +126,9 @@ impl<'c> Items for Schedule<'c> {
         }
         // The server deletes a key with its last element.
         self.present = key.kind() == KeyType::SortedSet;
-        self.moment.note(&self.name, Change::Zrem(item.clone()));
+        self.call.note(&self.name, Change::Zrem(item.clone()));
         if !self.present {
-            self.moment.note(&self.name, Change::Vanish);
+            self.call.note(&self.name, Change::Vanish);
         }
     }
 }

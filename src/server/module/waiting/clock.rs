@@ -1,10 +1,27 @@
-//! A clock that only goes forward.
+//! The clocks, and when keys are checked.
 
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use crate::server::api::Ctx;
 
-/// Milliseconds of the monotonic clock. Deadlines and timers use it. Due times use the server's clock, which can be
-/// set.
-pub fn ticks() -> u64 {
+/// The time on both clocks.
+pub struct Now {
+    /// Milliseconds of the monotonic clock. Deadlines and checks use it.
+    pub ticks: u64,
+    /// Unix milliseconds of the server's clock, which can be set. Due times use it.
+    pub server_ms: i64,
+}
+
+impl Now {
+    pub fn read(ctx: Ctx) -> Now {
+        Now { ticks: ticks(), server_ms: ctx.now() }
+    }
+
+    /// The time on a client's own clock, which is so many milliseconds ahead of the monotonic one.
+    pub fn on_own_clock(&self, ahead: i64) -> i64 {
+        ahead.saturating_add_unsigned(self.ticks)
+    }
+}
+
+fn ticks() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for the call. If the call fails, it stays zero.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
@@ -12,16 +29,45 @@ pub fn ticks() -> u64 {
     seconds.saturating_mul(1_000).saturating_add(nanos / 1_000_000)
 }
 
-/// How far the server's clock was ahead of `ticks` at the last call of `was_set_back`.
-static AHEAD: AtomicI64 = AtomicI64::new(i64::MIN);
+/// Regular checks are at multiples of this many milliseconds, so that the server wakes up for many keys at once.
+const SLOT_MS: u64 = 10;
+/// A key is checked this often, in milliseconds, if clients wait for few keys.
+const SHORTEST_MS: u64 = 100;
+/// A key is checked at least this often, in milliseconds, for however many keys clients wait.
+const LONGEST_MS: u64 = 500;
+/// How many keys may be checked in a millisecond before each is checked less often.
+const KEYS_PER_MS: u64 = 20;
+/// So many keys that clients began to wait for one after the other are checked together: what belongs to them is often
+/// close together in memory, which halves the time of a check.
+const TOGETHER: u64 = 20;
 
-/// If the clock is set back by less than this, the timer does not have to be restarted.
-const SLACK_MS: i64 = 50;
+/// When the key with this number is checked next, if clients wait for so many keys. Numbers begin with 0 and are used
+/// again, so the checks are spread evenly, and after a delay of the server they are again.
+pub fn regular_check(ticks: u64, number: u64, keys: u64) -> u64 {
+    let slots = (keys / KEYS_PER_MS).clamp(SHORTEST_MS, LONGEST_MS) / SLOT_MS;
+    let next = (ticks / SLOT_MS).saturating_add(1);
+    let wait = (number / TOGETHER % slots + slots - next % slots) % slots;
+    next.saturating_add(wait).saturating_mul(SLOT_MS)
+}
 
-/// Whether the server's clock was set back since the last call. The server's timers use this clock and would fire
-/// late.
-pub fn was_set_back(now_ms: i64) -> bool {
-    let ahead = now_ms.saturating_sub_unsigned(ticks());
-    let before = AHEAD.swap(ahead, Relaxed);
-    ahead < before.saturating_sub(SLACK_MS)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_checked_often_enough_and_checks_are_spread() {
+        for (keys, every) in [(1, 100), (2_000, 100), (6_000, 300), (10_000, 500), (1_000_000, 500)] {
+            for ticks in [0, 7, 10, 123_456_789] {
+                let mut in_slot = std::collections::BTreeMap::<u64, u64>::new();
+                for number in 0..keys {
+                    let at = regular_check(ticks, number, keys);
+                    assert!(ticks < at && at <= ticks + every, "{at} after {ticks}");
+                    assert_eq!(regular_check(at, number, keys), at + every);
+                    *in_slot.entry(at).or_default() += 1;
+                }
+                let even = keys.div_ceil(TOGETHER).div_ceil(every / SLOT_MS) * TOGETHER;
+                assert!(in_slot.values().all(|count| *count <= even), "{keys} keys: {in_slot:?}");
+            }
+        }
+    }
 }

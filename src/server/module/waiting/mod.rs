@@ -1,36 +1,41 @@
 //! Clients that wait for an item to be due.
 //!
 //! A client waits until the module releases it, because the server is given no timeout. A key that clients wait for is
-//! checked when its first item is due, when the wait of a client times out, and at least every 100 ms, because a core
+//! checked when its first item is due, when the wait of a client times out, and every 100 to 500 ms, because a core
 //! command may have changed the key. One timer does this for all keys: timers that fire at the same moment collide in
-//! the server, and adding thousands of them would take millions of steps. What the timer writes is propagated on its
-//! own, like the write of a command.
+//! the server, and adding thousands of them would take millions of steps.
 //!
-//! The table is locked only briefly, and never while changes are announced, because a listener may call the module.
+//! When an item is due, the timer runs the command that the client sent once more, by a call that the server refuses
+//! whenever it would refuse a client. So a client that waits gets nothing that it would not get by asking now, and the
+//! write is propagated as that of any command.
+//!
+//! The table is locked only briefly, and never while a command runs, because that command may use the table.
 
 mod clock;
 mod table;
 
+use std::ffi::CStr;
 use std::os::raw::{c_int, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redis_module::raw::{self, RedisModuleBlockedClient, RedisModuleCtx, RedisModuleEvent, RedisModuleString};
 
-use super::super::api::{on_cron, Access, Blocked, Ctx, Reply, Text, Timer};
-use super::super::store::Schedule;
-use super::super::{Call, Moment};
-use crate::due::{next_due, Demand, Row, MAX_NOW_MS};
+use super::super::api::{on_cron, Blocked, Ctx, Refusal, Reply, SavedReply, Text, Timer};
+use super::super::store::ScheduleReader;
+use super::super::Call;
+use crate::due::{next_due, MAX_NOW_MS};
 use crate::error::{Error, Result};
 use crate::stats;
-use clock::{ticks, was_set_back};
-use table::{Table, Waiter};
+use clock::{regular_check, Now};
+use table::{Clock, Table, Waiter};
 
-/// Writes the rows of a reply.
-pub type Show = fn(&Reply, &[Row<Text>]);
-
-/// Every key that clients wait for is checked at least this often. All keys are checked at the same moments.
-const LOOK_EVERY_MS: u64 = 100;
+/// So many keys are checked without a pause: a few tenths of a millisecond.
+const CHECKS_WITHOUT_PAUSE: usize = 256;
+/// The pause in which the server runs what clients sent.
+const PAUSE_MS: u64 = 1;
+/// A timer that is later than this does not fire because the server's clock was set back.
+const LATE_MS: u64 = 50;
 
 static TABLE: Mutex<Table> = Mutex::new(Table::new());
 
@@ -44,42 +49,50 @@ pub fn count() -> u64 {
 }
 
 /// What a client waits for, and how long.
-pub struct Wait {
-    /// What it asks for.
-    pub demand: Demand,
-    /// How far its clock is ahead of the server's, in milliseconds.
-    pub ahead: i64,
+pub struct Wait<'a> {
+    /// The command to run when something is due.
+    pub command: &'static CStr,
+    /// Its arguments, without `BLOCK` and `NOW`.
+    pub args: Vec<Text<'a>>,
+    /// Whether the server refuses the command while it has no memory for it.
+    pub needs_memory: bool,
+    /// The time on the client's own clock, if it has one.
+    pub own_now: Option<i64>,
     /// Milliseconds; `None` for ever.
     pub timeout_ms: Option<u64>,
-    /// Writes its reply.
-    pub show: Show,
 }
 
-/// The reply for a client that waited.
-struct Answer {
-    rows: Result<Vec<Row<Text<'static>>>>,
-    show: Show,
-}
-
-/// Makes the calling client wait for a key. `next` is when the first item of the key is due.
-pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) {
-    let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else {
-        return (wait.show)(&call.reply(), &[]);
+/// Makes the calling client wait for a key. `next` is when the first item of the key is due. Returns false if the server
+/// does not let the client wait.
+pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) -> bool {
+    let user = call.ctx.user_name();
+    let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else { return false };
+    let now = Now::read(call.ctx);
+    let waiter = Waiter {
+        blocked,
+        user,
+        command: wait.command,
+        args: wait.args.iter().map(|arg| Text::new(arg.bytes())).collect(),
+        needs_memory: wait.needs_memory,
+        clock: wait.own_now.map_or(Clock::Server, |own| Clock::Own(own.saturating_sub_unsigned(now.ticks))),
+        // One more, because the current millisecond has already begun: the client must not time out early.
+        deadline: wait.timeout_ms.map(|ms| now.ticks.saturating_add(ms).saturating_add(1)),
     };
-    // One more, because the current millisecond has already begun: the client must not time out early.
-    let deadline = wait.timeout_ms.map(|ms| ticks().saturating_add(ms).saturating_add(1));
-    let client = call.ctx.client_id();
-    let waiter = Waiter { blocked, client, demand: wait.demand, ahead: wait.ahead, deadline, show: wait.show };
     let mut table = table();
     let number = table.enter(call.ctx.database(), key, waiter);
-    arm(&mut table, call.ctx, number, next);
+    plan(&mut table, &now, number, next);
+    start_timer(&mut table, call.ctx, &now);
+    true
 }
 
 /// Serves the clients that wait for a key, before the calling client takes what is due.
-pub fn serve_first<'c>(call: &'c Call<'c>, key: &Text) {
+pub fn serve_first(call: &Call, key: &Text) {
     let number = table().number_of(call.ctx.database(), key.bytes());
+    // In a transaction or a script, whoever waits is served after it. That includes commands that `serve` runs.
     if let Some(number) = number.filter(|_| call.ctx.may_block()) {
-        serve(call.moment(), number);
+        let now = Now::read(call.ctx);
+        end_waits(call.ctx, &now, number);
+        serve(call.ctx, &now, number);
     }
 }
 
@@ -87,97 +100,116 @@ pub fn serve_first<'c>(call: &'c Call<'c>, key: &Text) {
 pub fn tell(call: &Call, key: &Text, due: i64) {
     let mut table = table();
     if let Some(number) = table.number_of(call.ctx.database(), key.bytes()) {
-        arm(&mut table, call.ctx, number, Some(due));
+        let now = Now::read(call.ctx);
+        plan(&mut table, &now, number, Some(due));
+        start_timer(&mut table, call.ctx, &now);
     }
 }
 
-/// Plans the next check of a key: when the item at `next` is due, when a wait times out, or after at most 100 ms.
-fn arm(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
-    plan(table, ctx, number, next);
-    start_timer(table, ctx);
-}
-
-fn plan(table: &mut Table, ctx: Ctx, number: u64, next: Option<i64>) {
+/// Plans the next check of a key: when the item at `next` is due, when a wait times out, or at the next regular check.
+fn plan(table: &mut Table, now: &Now, number: u64, next: Option<i64>) {
+    let regular = regular_check(now.ticks, number, table.keys() as u64);
     let Some(queue) = table.queue(number) else { return };
-    let (ticks, now) = (ticks(), ctx.now().saturating_add(queue.furthest_ahead()));
-    let until_due = next.map(|due| u64::try_from(due.saturating_sub(now)).unwrap_or(0));
-    let until_deadline = queue.deadline().map(|deadline| deadline.saturating_sub(ticks));
-    let until_look = LOOK_EVERY_MS.saturating_sub(ticks % LOOK_EVERY_MS);
-    let ms = until_due.into_iter().chain(until_deadline).fold(until_look, u64::min);
-    table.plan(number, ticks.saturating_add(ms));
+    let until_due = next.map(|due| due.saturating_sub(queue.latest_clock(now)));
+    let due = until_due.map(|ms| now.ticks.saturating_add(u64::try_from(ms).unwrap_or(0)));
+    let at = due.into_iter().chain(queue.deadline()).fold(regular, u64::min);
+    table.plan(number, at);
 }
 
 /// Starts the timer for the earliest planned check, unless it fires by then.
-fn start_timer(table: &mut Table, ctx: Ctx) {
+fn start_timer(table: &mut Table, ctx: Ctx, now: &Now) {
     let Some(at) = table.first_look() else { return };
     if table.timer.as_ref().is_some_and(|(_, fires)| *fires <= at) {
         return;
     }
-    let timer = Timer::start(ctx, at.saturating_sub(ticks()), on_timer, std::ptr::null_mut());
+    start_timer_at(table, ctx, now, at);
+}
+
+fn start_timer_at(table: &mut Table, ctx: Ctx, now: &Now, at: u64) {
+    let timer = Timer::start(ctx, at.saturating_sub(now.ticks), on_timer, std::ptr::null_mut());
     if let Some((old, _)) = table.timer.replace((timer, at)) {
         old.stop(ctx);
     }
 }
 
-/// Gives waiting clients the items that are due, first come, first served. Returns when the next item is due; `None` also
-/// if it is due now, but no waiting client can have it.
-fn serve<'m>(moment: &'m Moment<'m>, number: u64) -> Option<i64> {
-    let name = table().queue(number)?.name.clone();
+/// What became of the clients that wait for a key.
+#[derive(Default)]
+struct Served {
+    /// When the next item is due; `None` also if one is due now that no waiting client can have.
+    next: Option<i64>,
+    /// A command was run for one of them.
+    changed: bool,
+}
+
+/// Gives waiting clients the items that are due, first come, first served.
+fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
+    let mut served = Served::default();
+    let Some(name) = table().queue(number).map(|queue| queue.name.clone()) else { return served };
     // If the key holds another type, clients keep waiting, as with the core's blocking commands.
-    let mut next = next_due(&Schedule::open(moment, name.clone(), Access::Look).ok()?);
-    let now = moment.ctx.now();
-    let mut schedule = None;
-    while let Some(waiter) = next.and_then(|due| first_ready(moment.ctx, number, now, due)) {
-        if !moment.ctx.client_permits(waiter.client, &command_of(&waiter), &name) {
-            release(moment.ctx, &waiter, Err(Error::NoLongerPermitted));
-            continue;
-        }
-        let schedule = match &mut schedule {
-            Some(schedule) => schedule,
-            none => none.insert(Schedule::open(moment, name.clone(), Access::Write).ok()?),
-        };
-        let rows = waiter.demand.take(schedule, clock_of(&waiter, now));
-        next = next_due(schedule);
-        if rows.is_empty() {
+    let first_due = || ScheduleReader::open(ctx, &name).ok().and_then(|items| next_due(&items));
+    while let Some(due) = first_due() {
+        if table().queue(number).is_none_or(|queue| due > queue.latest_clock(now)) {
+            served.next = Some(due);
             break;
         }
-        let rows = rows.into_iter().map(|Row { item, due, hold }| Row { item: item.into_kept(), due, hold });
-        release(moment.ctx, &waiter, Ok(rows.collect()));
+        let Some((waiter, own_now)) = first_ready(ctx, now, number, due) else { break };
+        match run_for(ctx, &waiter, own_now) {
+            Outcome::NotPermitted => release(ctx, waiter.blocked, Err(Error::NoLongerPermitted)),
+            // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
+            Outcome::Refused => break,
+            Outcome::Ran(reply) if reply.is_empty_array() => break,
+            Outcome::Ran(reply) => {
+                served.changed = true;
+                release(ctx, waiter.blocked, Ok(reply));
+            }
+        }
     }
-    let reached = now.saturating_add(table().queue(number)?.furthest_ahead());
-    next.filter(|due| *due > reached)
+    served
 }
 
-/// The first client on whose clock an item with the time `due` is due now.
-fn first_ready(ctx: Ctx, number: u64, now: i64, due: i64) -> Option<Waiter> {
+/// The first client that can have an item with the time `due` now, and the time on its own clock.
+fn first_ready(ctx: Ctx, now: &Now, number: u64, due: i64) -> Option<(Waiter, Option<i64>)> {
     let mut table = table();
-    let queue = table.queue(number)?;
-    if due > now.saturating_add(queue.furthest_ahead()) {
-        return None;
+    let no_memory = ctx.is_out_of_memory();
+    let able = table.queue(number)?.waiters().filter(|waiter| !(no_memory && waiter.needs_memory));
+    let mut ready = able.filter_map(|waiter| {
+        let own_now = match waiter.clock {
+            Clock::Server => None,
+            Clock::Own(ahead) => Some(now.on_own_clock(ahead).clamp(0, MAX_NOW_MS)),
+        };
+        (due <= own_now.unwrap_or(now.server_ms)).then(|| (waiter.clone(), own_now))
+    });
+    ready.next()
+}
+
+/// What became of the command of a waiting client.
+enum Outcome {
+    /// Its user may no longer run it.
+    NotPermitted,
+    /// The server did not run it.
+    Refused,
+    Ran(SavedReply),
+}
+
+/// Runs the command of a waiting client once more.
+fn run_for(ctx: Ctx, waiter: &Waiter, own_now: Option<i64>) -> Outcome {
+    let now = own_now.map(|now| [Text::new(b"NOW"), Text::new(now.to_string().as_bytes())]);
+    let args: Vec<&Text> = waiter.args.iter().chain(now.iter().flatten()).collect();
+    // An error can be the server's or the command's. Only a command that ran is counted.
+    let calls = stats::DUE.calls();
+    match ctx.run_for(waiter.user.as_ref(), waiter.command, &args) {
+        None => Outcome::NotPermitted,
+        Some(_) if stats::DUE.calls() == calls => Outcome::Refused,
+        Some(reply) => Outcome::Ran(reply),
     }
-    // A claim may need memory. If memory is short, it is not served, as the server would refuse the command.
-    let scarce = ctx.is_out_of_memory();
-    let mut ready = queue.waiters().filter(|waiter| due <= clock_of(waiter, now));
-    ready.find(|waiter| !scarce || waiter.demand.lease_ms.is_none()).copied()
-}
-
-fn clock_of(waiter: &Waiter, now: i64) -> i64 {
-    now.saturating_add(waiter.ahead).clamp(0, MAX_NOW_MS)
-}
-
-/// The command that a client is blocked in.
-fn command_of(waiter: &Waiter) -> Text<'static> {
-    Text::new(if waiter.demand.lease_ms.is_some() { b"DUE.CLAIM" } else { b"DUE.POP" })
 }
 
 /// Ends the wait of a client with a reply.
-fn release(ctx: Ctx, waiter: &Waiter, rows: Result<Vec<Row<Text<'static>>>>) {
-    if !table().leave(ctx, waiter.blocked) {
-        return;
+fn release(ctx: Ctx, blocked: Blocked, answer: Result<SavedReply>) {
+    if table().leave(ctx, blocked) {
+        // SAFETY: the client was in the table. It is in there only once, and only until it is released.
+        unsafe { blocked.release(Box::into_raw(Box::new(answer)).cast()) };
     }
-    let answer = Box::new(Answer { rows, show: waiter.show });
-    // SAFETY: the client was in the table. It is in there only once, and only until it is released.
-    unsafe { waiter.blocked.release(Box::into_raw(answer).cast()) };
 }
 
 /// Ends the wait of a client that has already got a reply, or is gone.
@@ -189,65 +221,68 @@ fn forget(ctx: Ctx, blocked: Blocked) {
     }
 }
 
-/// Ends all waits that have timed out, with an empty reply.
-fn end_waits(ctx: Ctx, number: u64) {
-    let ticks = ticks();
-    let ended = table().queue(number).map(|queue| queue.ended_by(ticks)).unwrap_or_default();
-    ended.iter().for_each(|waiter| release(ctx, waiter, Ok(Vec::new())));
+/// Ends all waits that have timed out, with an empty reply. This comes before anybody is served: a client whose wait is
+/// over may no longer be there to take an item.
+fn end_waits(ctx: Ctx, now: &Now, number: u64) {
+    let ended = table().queue(number).map(|queue| queue.ended_by(now.ticks)).unwrap_or_default();
+    ended.into_iter().for_each(|blocked| release(ctx, blocked, Ok(SavedReply::Array(Vec::new()))));
 }
 
-/// Ends all waits for a key whose slot was moved to another node.
-fn send_away(ctx: Ctx, number: u64) {
-    let all: Vec<Waiter> = table().queue(number).map(|queue| queue.waiters().copied().collect()).unwrap_or_default();
-    all.iter().for_each(|waiter| release(ctx, waiter, Err(Error::KeyMoved)));
+/// Ends all waits for a key with an error. Returns whether the key was changed, which it was not.
+fn send_away(ctx: Ctx, number: u64, error: fn() -> Error) -> bool {
+    let all = |queue: &mut table::Queue| queue.waiters().map(|waiter| waiter.blocked).collect();
+    let all: Vec<Blocked> = table().queue(number).map(all).unwrap_or_default();
+    all.into_iter().for_each(|blocked| release(ctx, blocked, Err(error())));
+    false
 }
 
-/// Checks the keys whose check is due, and stops after the first one that changed. All changes in one call of a timer
-/// are propagated as one transaction, and changes of different keys should not be in the same transaction.
+/// What the server allows at the moment.
+struct Allowed {
+    /// It is a node of a cluster: the keys may be elsewhere.
+    is_cluster: bool,
+    may_write: bool,
+}
+
+/// Checks the keys whose check is due, and stops after the first one that changed: all changes in one call of a timer
+/// are propagated as one transaction, and changes of different keys should not be in the same transaction. If very many
+/// checks are due, it pauses.
 fn look_at_keys(ctx: Ctx) {
     table().timer = None;
-    let ticks = ticks();
-    loop {
-        let Some(number) = table().take_look(ticks) else { break };
-        if look(ctx, number) {
-            break;
+    // Asked once, because nothing that is checked below changes it. The clock does not have to be read for each key.
+    let now = Now::read(ctx);
+    let allowed = Allowed { is_cluster: ctx.is_cluster(), may_write: ctx.may_write_by_itself() };
+    for _ in 0..CHECKS_WITHOUT_PAUSE {
+        let Some(number) = table().take_look(now.ticks) else { break };
+        if look(ctx, &now, &allowed, number) {
+            return start_timer(&mut table(), ctx, &Now::read(ctx));
         }
     }
-    start_timer(&mut table(), ctx);
+    let (mut table, now) = (table(), Now::read(ctx));
+    if let Some(at) = table.first_look() {
+        start_timer_at(&mut table, ctx, &now, at.max(now.ticks.saturating_add(PAUSE_MS)));
+    }
 }
 
-/// Serves the clients that wait for a key, ends waits that timed out, and plans the next check. Returns whether the
+/// Ends waits for a key that timed out, serves the other clients, and plans the next check. Returns whether the
 /// key was changed.
-fn look(ctx: Ctx, number: u64) -> bool {
+fn look(ctx: Ctx, now: &Now, allowed: &Allowed, number: u64) -> bool {
     let Some((database, name)) = table().queue(number).map(|queue| (queue.database, queue.name.clone())) else {
         return false;
     };
     ctx.select(database);
-    if ctx.is_cluster() && !ctx.serves(&name) {
-        send_away(ctx, number);
-        return false;
+    // The server ends the waits of its own blocking commands in the same cases.
+    match allowed.is_cluster.then(|| ctx.refusal_to_read(&name)).flatten() {
+        Some(Refusal::KeyMoved) => return send_away(ctx, number, || Error::KeyMoved),
+        Some(Refusal::ClusterDown) => return send_away(ctx, number, || Error::ClusterDown),
+        _ => {}
     }
-    let (mut next, mut changed) = (None, false);
-    if ctx.may_write_by_itself() {
-        let served = Moment::outside(ctx, |moment| serve(moment, number));
-        changed = served.changed;
-        next = served.result.flatten();
-    }
-    end_waits(ctx, number);
-    plan(&mut table(), ctx, number, next);
-    changed
+    end_waits(ctx, now, number);
+    let served = if allowed.may_write { serve(ctx, now, number) } else { Served::default() };
+    plan(&mut table(), now, number, served.next);
+    served.changed
 }
 
-/// Stops the timer and starts it again.
-fn restart_timer(ctx: Ctx) {
-    let mut table = table();
-    if let Some((timer, _)) = table.timer.take() {
-        timer.stop(ctx);
-    }
-    start_timer(&mut table, ctx);
-}
-
-/// Subscribes to the server's cron, to notice when its clock is set back. Returns whether that worked.
+/// Subscribes to the server's cron, which fires even if the server's clock is set back. Returns whether that worked.
 pub fn start(ctx: Ctx) -> bool {
     on_cron(ctx, Some(on_turn))
 }
@@ -264,15 +299,17 @@ unsafe extern "C" fn on_timer(ctx: *mut RedisModuleCtx, _: *mut c_void) {
     guarded(|| look_at_keys(unsafe { Ctx::new(ctx) }));
 }
 
+/// Starts the timer again if it is late. The server's timers fire by its clock: if that is set back, they wait until it
+/// has caught up.
 unsafe extern "C" fn on_turn(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
     guarded(|| {
-        if table().is_empty() {
-            return;
-        }
+        let mut table = table();
+        let Some(at) = table.first_look() else { return };
         // SAFETY: the context lives during the call.
         let ctx = unsafe { Ctx::new(ctx) };
-        if was_set_back(ctx.now()) {
-            restart_timer(ctx);
+        let now = Now::read(ctx);
+        if at.saturating_add(LATE_MS) < now.ticks {
+            start_timer_at(&mut table, ctx, &now, at);
         }
     });
 }
@@ -282,12 +319,12 @@ unsafe extern "C" fn on_reply(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModule
         // SAFETY: the context lives during the call, and the answer is ours until `free_answer`.
         let (ctx, answer) = unsafe {
             let ctx = Ctx::new(ctx);
-            (ctx, ctx.answer().cast::<Answer>().as_ref())
+            (ctx, ctx.answer().cast::<Result<SavedReply>>().as_ref())
         };
         let reply = Reply::new(ctx);
         match answer {
-            Some(Answer { rows: Ok(rows), show }) => show(&reply, rows),
-            Some(Answer { rows: Err(error), .. }) => {
+            Some(Ok(saved)) => reply.saved(saved),
+            Some(Err(error)) => {
                 stats::DUE.failed(error);
                 reply.error(&error.to_string());
             }
@@ -315,5 +352,5 @@ unsafe extern "C" fn on_gone(ctx: *mut RedisModuleCtx, blocked: *mut RedisModule
 
 unsafe extern "C" fn free_answer(_: *mut RedisModuleCtx, answer: *mut c_void) {
     // SAFETY: made by `release`, and freed once.
-    guarded(|| drop(unsafe { Box::from_raw(answer.cast::<Answer>()) }));
+    guarded(|| drop(unsafe { Box::from_raw(answer.cast::<Result<SavedReply>>()) }));
 }

@@ -1,26 +1,36 @@
 //! Which clients wait, for which key, in which order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CStr;
 use std::os::raw::c_int;
 
-use crate::due::Demand;
+use super::clock::Now;
 use crate::server::api::{Blocked, Ctx, Text, Timer};
 
-use super::Show;
+/// The clock by which an item must be due for a client.
+#[derive(Clone, Copy)]
+pub enum Clock {
+    /// The server's.
+    Server,
+    /// The client's own, as it was given with `NOW`: so many milliseconds ahead of the monotonic clock.
+    Own(i64),
+}
 
 /// A client that waits.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Waiter {
     pub blocked: Blocked,
-    /// The id that the server gave the client.
-    pub client: u64,
-    pub demand: Demand,
-    /// How far its clock is ahead of the server's, in milliseconds.
-    pub ahead: i64,
-    /// When its wait times out, on the clock of [`ticks`](super::clock::ticks).
+    /// The name of its user; `None` for a client that may do everything.
+    pub user: Option<Text<'static>>,
+    /// The command to run for it when something is due.
+    pub command: &'static CStr,
+    /// The command's arguments, without `BLOCK` and `NOW`.
+    pub args: Vec<Text<'static>>,
+    /// The server refuses the command while it has no memory for it.
+    pub needs_memory: bool,
+    pub clock: Clock,
+    /// When its wait times out, in ticks of the monotonic clock.
     pub deadline: Option<u64>,
-    /// Writes its reply.
-    pub show: Show,
 }
 
 /// The clients that wait for one key.
@@ -31,20 +41,23 @@ pub struct Queue {
     waiters: BTreeMap<u64, Waiter>,
     /// The deadline and the arrival of each client that has a deadline.
     deadlines: BTreeSet<(u64, u64)>,
-    /// How far the clock of each client is ahead, and its arrival.
-    ahead: BTreeSet<(i64, u64)>,
-    /// When the key is checked next, on the clock of [`ticks`](super::clock::ticks).
+    /// How far the clock of each client with a clock of its own is ahead, and the client's arrival.
+    own_clocks: BTreeSet<(i64, u64)>,
+    /// When the key is checked next, in ticks of the monotonic clock.
     look: Option<u64>,
 }
 
 /// All waiting clients.
 pub struct Table {
-    queues: BTreeMap<u64, Queue>,
+    /// By their numbers. A place is used again once nobody waits for its key.
+    queues: Vec<Option<Queue>>,
+    /// The places without a queue.
+    free: BTreeSet<u64>,
     /// The number of a key's queue.
     numbers: BTreeMap<(c_int, Vec<u8>), u64>,
     /// The queue and the arrival of each client.
     places: BTreeMap<Blocked, (u64, u64)>,
-    last_number: u64,
+    last_arrival: u64,
     /// When the key of each queue is checked next, and the number of the queue.
     looks: BTreeSet<(u64, u64)>,
     /// The timer for the first of these checks, and when it fires.
@@ -57,17 +70,14 @@ unsafe impl Send for Table {}
 impl Table {
     pub const fn new() -> Table {
         Table {
-            queues: BTreeMap::new(),
+            queues: Vec::new(),
+            free: BTreeSet::new(),
             numbers: BTreeMap::new(),
             places: BTreeMap::new(),
-            last_number: 0,
+            last_arrival: 0,
             looks: BTreeSet::new(),
             timer: None,
         }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.queues.is_empty()
     }
 
     /// How many clients wait.
@@ -75,31 +85,62 @@ impl Table {
         self.places.len()
     }
 
+    /// For how many keys they wait.
+    pub fn keys(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// The number of a key's queue.
     pub fn number_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
-        if self.is_empty() {
+        if self.numbers.is_empty() {
             return None;
         }
         self.numbers.get(&(database, name.to_vec())).copied()
     }
 
     pub fn queue(&mut self, number: u64) -> Option<&mut Queue> {
-        self.queues.get_mut(&number)
+        self.queues.get_mut(usize::try_from(number).ok()?)?.as_mut()
     }
 
     /// Puts a client at the end of the queue of a key. Returns the number of the queue.
     pub fn enter(&mut self, database: c_int, name: &Text, waiter: Waiter) -> u64 {
-        self.last_number = self.last_number.wrapping_add(1);
-        let arrival = self.last_number;
-        let number = *self.numbers.entry((database, name.bytes().to_vec())).or_insert(arrival);
-        self.queues.entry(number).or_insert_with(|| Queue::new(database, name)).insert(arrival, waiter);
-        self.places.insert(waiter.blocked, (number, arrival));
+        self.last_arrival = self.last_arrival.wrapping_add(1);
+        let (arrival, blocked) = (self.last_arrival, waiter.blocked);
+        let number = self.number_of(database, name.bytes()).unwrap_or_else(|| self.add_queue(database, name));
+        if let Some(queue) = self.queue(number) {
+            queue.insert(arrival, waiter);
+        }
+        self.places.insert(blocked, (number, arrival));
         number
+    }
+
+    fn add_queue(&mut self, database: c_int, name: &Text) -> u64 {
+        let queue = Some(Queue::new(database, name));
+        let number = self.free.pop_first().unwrap_or(self.queues.len() as u64);
+        match usize::try_from(number).ok().and_then(|at| self.queues.get_mut(at)) {
+            Some(place) => *place = queue,
+            None => self.queues.push(queue),
+        }
+        self.numbers.insert((database, name.bytes().to_vec()), number);
+        number
+    }
+
+    fn remove_queue(&mut self, number: u64) {
+        let Some(queue) = usize::try_from(number).ok().and_then(|at| self.queues.get_mut(at)?.take()) else { return };
+        self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
+        if let Some(at) = queue.look {
+            self.looks.remove(&(at, number));
+        }
+        self.free.insert(number);
+        if self.numbers.is_empty() {
+            self.queues = Vec::new();
+            self.free.clear();
+        }
     }
 
     /// Plans a check of a queue's key at this time, unless an earlier one is planned.
     pub fn plan(&mut self, number: u64, at: u64) {
-        let Some(queue) = self.queues.get_mut(&number) else { return };
+        let Some(queue) = self.queue(number) else { return };
         if queue.look.is_some_and(|planned| planned <= at) {
             return;
         }
@@ -118,7 +159,7 @@ impl Table {
     pub fn take_look(&mut self, ticks: u64) -> Option<u64> {
         let (_, number) = self.looks.first().filter(|(at, _)| *at <= ticks).copied()?;
         self.looks.pop_first();
-        if let Some(queue) = self.queues.get_mut(&number) {
+        if let Some(queue) = self.queue(number) {
             queue.look = None;
         }
         Some(number)
@@ -128,16 +169,12 @@ impl Table {
     /// the last queue stops the timer.
     pub fn leave(&mut self, ctx: Ctx, blocked: Blocked) -> bool {
         let Some((number, arrival)) = self.places.remove(&blocked) else { return false };
-        let Some(queue) = self.queues.get_mut(&number) else { return false };
+        let Some(queue) = self.queue(number) else { return false };
         queue.remove(arrival);
         if queue.waiters.is_empty() {
-            self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
-            if let Some(at) = queue.look {
-                self.looks.remove(&(at, number));
-            }
-            self.queues.remove(&number);
+            self.remove_queue(number);
         }
-        if let Some((timer, _)) = self.timer.take_if(|_| self.queues.is_empty()) {
+        if let Some((timer, _)) = self.timer.take_if(|_| self.numbers.is_empty()) {
             timer.stop(ctx);
         }
         true
@@ -151,20 +188,24 @@ impl Queue {
             name: Text::new(name.bytes()),
             waiters: BTreeMap::new(),
             deadlines: BTreeSet::new(),
-            ahead: BTreeSet::new(),
+            own_clocks: BTreeSet::new(),
             look: None,
         }
     }
 
     fn insert(&mut self, arrival: u64, waiter: Waiter) {
         self.deadlines.extend(waiter.deadline.map(|deadline| (deadline, arrival)));
-        self.ahead.insert((waiter.ahead, arrival));
+        if let Clock::Own(ahead) = waiter.clock {
+            self.own_clocks.insert((ahead, arrival));
+        }
         self.waiters.insert(arrival, waiter);
     }
 
     fn remove(&mut self, arrival: u64) {
         let Some(waiter) = self.waiters.remove(&arrival) else { return };
-        self.ahead.remove(&(waiter.ahead, arrival));
+        if let Clock::Own(ahead) = waiter.clock {
+            self.own_clocks.remove(&(ahead, arrival));
+        }
         if let Some(deadline) = waiter.deadline {
             self.deadlines.remove(&(deadline, arrival));
         }
@@ -181,13 +222,15 @@ impl Queue {
     }
 
     /// The clients whose deadline has passed.
-    pub fn ended_by(&self, ticks: u64) -> Vec<Waiter> {
+    pub fn ended_by(&self, ticks: u64) -> Vec<Blocked> {
         let ended = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= ticks);
-        ended.filter_map(|(_, arrival)| self.waiters.get(arrival).copied()).collect()
+        ended.filter_map(|(_, arrival)| self.waiters.get(arrival)).map(|waiter| waiter.blocked).collect()
     }
 
-    /// How far the client's clock that is furthest ahead is ahead of the server's.
-    pub fn furthest_ahead(&self) -> i64 {
-        self.ahead.last().map_or(0, |(ahead, _)| *ahead)
+    /// The time on the clock that is furthest ahead.
+    pub fn latest_clock(&self, now: &Now) -> i64 {
+        let own = self.own_clocks.last().map(|(ahead, _)| now.on_own_clock(*ahead));
+        let server = Some(now.server_ms).filter(|_| self.own_clocks.len() < self.waiters.len());
+        own.max(server).unwrap_or(now.server_ms)
     }
 }
