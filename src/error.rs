@@ -258,6 +258,8 @@ pub enum Error {
     OffsetWithoutPeriod,
     OffsetIsSet,
     HasPeriods,
+    /// `DUE.*` on a board with a schema.
+    BoardNotSchedule,
     /// `DUE.ADD` or `DUE.MOVE` without a time.
     NoTime(Shown),
     /// A lease would end at a time that a score cannot hold.

@@ -74,6 +74,17 @@ on_every_server! {
         expect(&mut con, "ZRANGEBYSCORE q 0 inf", "[]");
     }
 
+    fn a_board_with_a_schema_is_no_schedule(server: Server) {
+        let mut con = server.connect();
+        expect(&mut con, "RANK.CREATE b TIES FIRST", "+OK");
+        expect(&mut con, "RANK.ADD b 5 ann", "1");
+        let before = reply(&mut con, "DUMP b");
+        for command in ["DUE.ADD b AT 1 x", "DUE.CLAIM b", "DUE.POP b", "DUE.ACK b 1 ann", "DUE.MOVE b IN 1s 1 ann", "DUE.INFO b"] {
+            expect(&mut con, command, "ERR the key holds a leaderboard, not a schedule: use another key");
+        }
+        assert_eq!(reply(&mut con, "DUMP b"), before);
+    }
+
     fn nothing_but_its_last_token_acknowledges_an_item(server: Server) {
         let mut con = server.connect();
         add(&mut con, 1000, "a", "1");

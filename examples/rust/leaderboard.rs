@@ -51,7 +51,8 @@ impl<C: ConnectionLike> Leaderboard<C> {
         if limited {
             return Ok(Outcome::TooMany);
         }
-        let [(rank, previous_rank, _, best, _)]: [(u64, Option<u64>, String, u32, Option<u32>); 1] =
+        type Change = (u64, Option<u64>, String, u32, Option<u32>);
+        let [(rank, previous_rank, _player, best, _previous_score)]: [Change; 1] =
             cmd("RANK.ADD").arg(self.name).arg("WITHRANK").arg(score).arg(player).query(&mut self.connection)?;
         Ok(Outcome::Counted { best, rank, previous_rank })
     }

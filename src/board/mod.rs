@@ -33,7 +33,7 @@ pub use create::{renewed_since, Alteration};
 pub use layout::Decoded;
 pub use listing::{Group, Row};
 pub use load::{lines_of, Line};
-pub use marker::{forget_schemas, Marker};
+pub use marker::{forget_schemas, Marker, MARKER_START};
 pub use periods::{client_period, parse_offset, parse_unit, Period, PeriodUnit, Periods};
 pub use point::Point;
 pub use rank::{FieldBound, Kind};

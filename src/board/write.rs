@@ -130,7 +130,8 @@ impl<N> MemberWrite<N> {
     }
 }
 
-/// What a write needs to know of the board before its first change.
+/// What a write needs to know of the board before its first change. It lives on the stack, for one call.
+#[allow(clippy::large_enum_variant)]
 pub enum Plan<N> {
     /// The only member gets this score, whatever it has now.
     ScoreOnly {

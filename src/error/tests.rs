@@ -147,6 +147,7 @@ fn errors() -> Vec<Error> {
         LeaseEndsTooLate(_) => LeaseEndsTooLate(9_007_199_254_740),
         CellInteger(_) => CellInteger(shown("x")),
         LimiterOverflow(_) => LimiterOverflow(5),
+        BoardNotSchedule => BoardNotSchedule,
         NoTime(_) => NoTime(shown("5")),
         LeaseEnd { .. } => LeaseEnd { least: 1_577_836_800_000, most: 3_774_712_571_903, got: 31_000 },
         NoLongerPermitted => NoLongerPermitted,

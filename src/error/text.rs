@@ -306,6 +306,7 @@ impl fmt::Display for Error {
             LeaseEndsTooLate(latest) => write!(f, "ERR the lease would end after {latest}, the latest time in ms"),
             CellInteger(Shown(got)) => write!(f, "Cell error: Couldn't parse as integer: {got}"),
             LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),
+            BoardNotSchedule => f.write_str("ERR the key holds a leaderboard, not a schedule: use another key"),
             NoTime(Shown(got)) => write!(f, "ERR expected AT ms or IN duration, got '{got}'"),
             LeaseEnd { least, most, got } => {
                 write!(f, "ERR a lease can end at {least} to {most}, this one would end at {got}")

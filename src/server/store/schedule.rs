@@ -7,8 +7,9 @@ use redis_module::raw;
 use super::effects::Change;
 use super::walk::current;
 use super::zset::{is_sorted_set, score_of};
+use crate::board::MARKER_START;
 use crate::due::{Items, ReadItems};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::server::api::{Access, Ctx, Key, KeyType, Text};
 use crate::server::Call;
 
@@ -53,11 +54,28 @@ impl<'c> Schedule<'c> {
     pub fn open(call: &'c Call<'c>, name: Text<'c>, access: Access) -> Result<Schedule<'c>> {
         let key = Key::open(call.ctx, &name, access);
         let present = is_sorted_set(key.as_ref())?;
+        if let Some(key) = key.as_ref().filter(|_| present) {
+            check_no_board(key)?;
+        }
         Ok(Schedule { call, name, key, present })
     }
 
     fn key(&self) -> Option<&Key<'c>> {
         self.key.as_ref().filter(|_| self.present)
+    }
+}
+
+/// An error if the sorted set is a board with a schema, whose marker is at -inf.
+fn check_no_board(key: &Key) -> Result<()> {
+    // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
+    let lowest = unsafe {
+        api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, f64::NEG_INFINITY, 0, 0);
+        let is_empty = api!(RedisModule_ZsetRangeEndReached)(key.raw()) != 0;
+        if is_empty { None } else { current(key) }
+    };
+    match lowest {
+        Some((element, _)) if element.bytes().starts_with(MARKER_START) => Err(Error::BoardNotSchedule),
+        _ => Ok(()),
     }
 }
 
