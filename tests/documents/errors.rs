@@ -256,6 +256,8 @@ DUE.ADD jobs AT -1 a
 DUE.ADD jobs IN x a
 DUE.ADD jobs NX XX AT 5 a
 DUE.ADD text AT 5 a
+RANK.CREATE leaders TIES FIRST
+DUE.ADD leaders AT 5 a
 DUE.CLAIM jobs COUNT 0
 DUE.CLAIM jobs LEASE 0
 DUE.CLAIM jobs BLOCK x
