@@ -8,6 +8,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# Partitions of a cluster, more of them than in make test.
+export RANK_PARTITION_ROUNDS=${RANK_PARTITION_ROUNDS:-20}
 servers=$(scripts/servers.sh "$@")
 printf '%s\n' "$servers"
 report=() status=0

@@ -250,10 +250,14 @@ impl<S: Store> Board<S> {
         indexes: &[usize],
     ) -> Result<Written> {
         let mut written = Written::default();
-        for (pair, index) in pairs.iter().zip(indexes) {
+        for (i, (pair, index)) in pairs.iter().zip(indexes).enumerate() {
             let Some(member) = members.get_mut(*index) else { continue };
             self.note_eviction(member, &written);
             let target = self.target(member.now(), pair, write)?;
+            if i == 0 {
+                // The last check that may fail: nothing was changed yet.
+                self.check_target(member, pair, &target)?;
+            }
             if self.is_wanted(member, &target.values, write) {
                 self.place(pair, member, target, write, &mut written)?;
             }
@@ -407,9 +411,8 @@ impl<S: Store> Board<S> {
                 self.store.put(&element, score, Only::Any);
             }
             old => {
-                if self.store.put(&element, score, Only::New) == Put::Nothing {
-                    return Err(misindexed(pair.member.as_ref()));
-                }
+                // If it is there, although no entry leads to it, it becomes this member's: a write that has begun is finished.
+                self.store.put(&element, score, Only::Any);
                 let old = old.map(|old| &old.element);
                 self.replace_entries(old, Some(&element));
                 if let Some(old) = old {
