@@ -445,7 +445,7 @@ on_every_server! {
             RANK.PERIODS {{g}} month => ERR the board has no month period: add one with RANK.ALTER key PERIOD
             RANK.PERIODS {{g}} day week => ERR unit is given twice
             RANK.PERIODS {{g}} NOW => ERR NOW needs a value
-            RANK.PERIODS {{g}} NOW -1 => ERR NOW takes 0 or more, got -1
+            RANK.PERIODS {{g}} NOW -1 => ERR NOW takes 0 to 9007199254740991, got -1
             RANK.PERIODS {{g}} fortnight => ERR unknown option 'fortnight'
             CONFIG SET rank.max-rows 5 => +OK
             RANK.PERIODS {{g}} => ERR the reply would have 6 rows, more than rank.max-rows (5): read fewer at a time

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::code::{number_of, Code, Piece, Reader, Tail, Unit, FIRST_MEMBER};
 use super::index::{needs_wrapping, split_wrapped, WRAPPED_TAG};
-use super::schema::{Order, Rules, TieRule, Ties, TimeUnit};
+use super::schema::{FieldType, Order, Rules, TieRule, Ties, TimeUnit};
 use super::value::{Tuple, Value};
 use crate::calendar::MAX_MS;
 
@@ -120,10 +120,10 @@ impl Layout {
             .fields
             .iter()
             .map(|field| {
-                let kind = match field.kind.bounds() {
-                    None => SlotType::Float,
-                    Some((i64::MIN, i64::MAX)) => SlotType::Int,
-                    Some((lo, hi)) => SlotType::Bounded(lo, hi),
+                let kind = match (field.kind, field.kind.bounds()) {
+                    (FieldType::Int, _) => SlotType::Int,
+                    (_, Some((lo, hi))) => SlotType::Bounded(lo, hi),
+                    (_, None) => SlotType::Float,
                 };
                 Slot { kind, inverted: field.order != direction }
             })

@@ -120,7 +120,10 @@ impl<S: Store> Board<S> {
                 Ok(first.map(|(_, name)| self.store.name(name)))
             }
             // It is returned with its entry.
-            Some(&WRAPPED_TAG) => self.check_entries(&element).map(|()| None),
+            Some(&WRAPPED_TAG) => {
+                self.decode(&element, self.store.score(&element).unwrap_or(f64::NAN))?;
+                self.check_entries(&element).map(|()| None)
+            }
             _ => Ok(Some(element)),
         }
     }

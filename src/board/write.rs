@@ -210,8 +210,13 @@ impl<S: Store> Board<S> {
             let target = self.target(member.now(), pair, write)?;
             self.check_target(member, pair, &target)?;
         }
-        if self.schema.layout.is_coded() {
-            if let Some(keep) = write.keep.filter(|keep| self.members().is_ok_and(|n| n + pairs.len() as u64 > *keep)) {
+        if let Some(keep) = write.keep.filter(|_| self.schema.layout.is_coded()) {
+            let newcomers = match write.only {
+                Only::Existing => 0,
+                _ => members.iter().filter(|member| member.before.is_none()).count() as u64,
+            };
+            if self.members()? + newcomers > keep {
+                // Each pair may change by one who is the last to stay.
                 self.check_leavers(keep.saturating_sub(pairs.len() as u64))?;
             }
         }

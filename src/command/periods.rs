@@ -1,13 +1,13 @@
 //! The boards of periods: writes to the main board also go to them, reads with `PERIOD` open them, and `RANK.PERIODS`
 //! lists them.
 
-use super::args::{count, key, once, value_of};
+use super::args::{key, once, value_of};
 use super::rows::{json_integer, json_name, JsonList};
 use super::write::{count_written, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    parse_unit, Board, Only, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, Wants,
-    Write, Written,
+    parse_time, parse_unit, Board, Only, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update,
+    Wants, Write, Written,
 };
 use crate::calendar::Span;
 use crate::command;
@@ -255,8 +255,7 @@ fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
     let (mut unit, mut now, mut json) = (None, None, None);
     while let Some(arg) = args.next() {
         if arg.is("NOW") {
-            let ms = count(value_of(&mut args, "NOW")?, "NOW", 0)?;
-            once(&mut now, i64::try_from(ms).unwrap_or(i64::MAX), "NOW")?;
+            once(&mut now, parse_time(value_of(&mut args, "NOW")?.bytes(), "NOW")?, "NOW")?;
         } else if arg.is("JSON") {
             once(&mut json, (), "JSON")?;
         } else if let Some(named) = PeriodUnit::parse(arg.bytes()) {
