@@ -22,7 +22,6 @@ pub const TOP_OF_INDEX: f64 = -4.0;
 
 /// How many bits follow the class of a natural number; class 7 is for all others.
 const WIDTHS: [u32; 7] = [7, 10, 12, 17, 20, 24, 32];
-/// The first number of each class.
 const BASES: [u64; 8] = bases();
 const CLASS_BITS: u32 = 3;
 /// What stands before the class of a number that is not negative.
@@ -85,7 +84,6 @@ impl Piece {
         Piece { bits: self.bits << width | u128::from(bits), width: self.width + width }
     }
 
-    /// Reverses the order.
     pub fn complement(self) -> Piece {
         Piece { bits: !self.bits & ((1 << self.width) - 1), width: self.width }
     }
@@ -196,7 +194,6 @@ fn thousandths(whole: u64, value: f64) -> u64 {
     thousandths
 }
 
-/// Whether a natural number is in class 7.
 fn is_last_class(n: u64) -> bool {
     BASES.last().is_some_and(|base| n >= *base)
 }
@@ -209,7 +206,6 @@ fn open_bits(whole: u64) -> u32 {
 /// The tail of a code: seven bits in each byte, and below them 1 in all but the last.
 pub type Tail = SmallVec<[u8; 24]>;
 
-/// How many bits a byte of a tail holds.
 const GROUP_BITS: u32 = 7;
 
 /// The code of a member, or the beginning of one, while it is written.
@@ -300,7 +296,6 @@ pub struct Reader<'t> {
     pending_width: u32,
     tail: std::slice::Iter<'t, u8>,
     complement: bool,
-    /// More was read than there is.
     is_short: bool,
 }
 
@@ -368,7 +363,6 @@ impl<'t> Reader<'t> {
         (!negative || value != 0.0).then_some(if negative { -value } else { value })
     }
 
-    /// A double that is not whole.
     fn fraction(&mut self, whole: u64) -> Option<f64> {
         let in_thousandths = self.take(10);
         let nearest = quotient(whole, in_thousandths);

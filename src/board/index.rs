@@ -16,7 +16,6 @@ use crate::error::{Damage, Error, Result, Shown};
 pub(super) const ENTRY_TAG: u8 = 1;
 pub(super) const WRAPPED_TAG: u8 = 2;
 
-/// How many groups of a tail an entry holds.
 const GROUPS: usize = 8;
 /// The number of an entry is 2^61, these flags, the number of groups less one, and the groups.
 const ENTRY: u64 = 1 << 61;
@@ -24,10 +23,8 @@ const FIRST: u64 = 1 << 60;
 const MORE: u64 = 1 << 59;
 const COUNT_SHIFT: u32 = 56;
 
-/// Most elements are shorter than this.
 const SHORT: usize = 128;
 
-/// Calls `make` with the concatenated parts.
 #[inline]
 fn joined<T>(parts: [&[u8]; 3], make: impl FnOnce(&[u8]) -> T) -> T {
     let [a, b, c] = parts;

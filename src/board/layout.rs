@@ -23,7 +23,6 @@ pub struct SortKey {
     pub tail: Tail,
 }
 
-/// A field, or the time, as it is stored.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     kind: SlotType,

@@ -9,7 +9,6 @@ use super::value::Tuple;
 use super::{Board, Found};
 use crate::error::Result;
 
-/// The bytes of a name; most names are short.
 type NameBytes = SmallVec<[u8; 32]>;
 
 pub struct Row {
@@ -26,13 +25,11 @@ impl Row {
     }
 }
 
-/// Members that share a rank.
 #[derive(Clone, Default)]
 pub struct Group {
     pub rank: u64,
     /// Their names in one buffer. Copying them is faster than holding a server string for each.
     names: Vec<u8>,
-    /// Where each name ends in `names`.
     ends: Vec<usize>,
     /// Whether they are listed from the last name on.
     backwards: bool,
@@ -68,7 +65,6 @@ struct Counter {
     position: u64,
     /// The rank of the last member; before the list begins, that of its first member.
     rank: u64,
-    /// Whether any member was counted.
     began: bool,
 }
 
@@ -249,7 +245,6 @@ impl<S: Store> Board<S> {
         Ok(group)
     }
 
-    /// The values of the member at a position.
     pub fn values_at(&self, position: u64) -> Result<Option<Tuple>> {
         if position >= self.members()? {
             return Ok(None);
@@ -258,7 +253,6 @@ impl<S: Store> Board<S> {
         Ok(Some(self.decode(&element, score)?.values))
     }
 
-    /// This many elements from a position on.
     pub(super) fn elements(
         &self,
         first: u64,

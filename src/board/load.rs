@@ -14,22 +14,16 @@ use crate::calendar::MAX_MS;
 use crate::error::{LineProblem, Result, Shown};
 use crate::number::parse_integer;
 
-/// A member that was read from a line.
 pub struct Line<'l> {
-    /// Its name.
     pub member: Cow<'l, [u8]>,
-    /// One value for each field.
     pub values: Tuple,
-    /// The tie time in Unix milliseconds.
     pub time: Option<i64>,
-    /// The attributes to write.
     pub data: Option<Cow<'l, [u8]>>,
 }
 
 type Parts<'l> = BTreeMap<Cow<'l, str>, &'l RawValue>;
 
 impl<'l> Line<'l> {
-    /// Reads a line for a board of this schema.
     pub fn parse(schema: &Schema, text: &'l [u8]) -> Result<Line<'l>, LineProblem> {
         let parts: Parts<'l> = serde_json::from_slice(text).map_err(|_| LineProblem::NotAnObject(Shown::new(text)))?;
         // Rows of other reads also have ranks, which are not loaded.

@@ -209,7 +209,6 @@ impl<S: Store> Board<S> {
         self.split(element).map_or(element.as_ref(), |(_, name)| name)
     }
 
-    /// The member of an element as a name of its own.
     fn member_of(&self, element: &S::Name) -> S::Name {
         self.split(element).map_or_else(|| element.clone(), |(_, name)| self.store.name(name))
     }

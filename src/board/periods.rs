@@ -98,7 +98,6 @@ impl Period {
 }
 
 impl Periods {
-    /// Checks the periods that a client or a marker names.
     pub fn new(mut list: Vec<Period>, offset: Option<Offset>) -> Result<Periods> {
         if list.is_empty() && offset.is_some() {
             return Err(Error::OffsetWithoutPeriod);
@@ -135,7 +134,6 @@ impl Periods {
         self.list.iter()
     }
 
-    /// The UTC offset of their boundaries.
     pub fn offset(&self) -> Offset {
         self.offset
     }

@@ -141,7 +141,6 @@ impl<S: Store> Board<S> {
         Edge::at(self.schema.layout.group_edge(values, above), above)
     }
 
-    /// The edge before or `after` all elements with a score.
     fn index_of_score(&self, score: f64, after: bool, own: Option<&Found<S::Name>>) -> Result<u64> {
         match own {
             Some(own) if own.score == score => self.store.count_below_own(&own.element, score, after),

@@ -67,7 +67,6 @@ impl<N> Pair<N> {
     }
 }
 
-/// Usually there is one.
 pub type Pairs<N> = SmallVec<[Pair<N>; 1]>;
 
 /// The scores of a member, and its rank if ranks were asked for.
@@ -106,7 +105,6 @@ pub struct MemberWrite<N> {
     outcome: Outcome<N>,
 }
 
-/// What a pair makes of a member.
 struct Target {
     values: Tuple,
     key: SortKey,
@@ -140,7 +138,6 @@ pub enum Plan<N> {
         before: Option<f64>,
     },
     Members {
-        /// The distinct members of the pairs.
         members: SmallVec<[MemberWrite<N>; 1]>,
         /// For each pair which of them it is.
         indexes: SmallVec<[usize; 1]>,
@@ -351,7 +348,6 @@ impl<S: Store> Board<S> {
         Ok(())
     }
 
-    /// The values that a member will have, if the rules let it change.
     #[inline]
     fn values_then(&self, now: Option<&Found<S::Name>>, pair: &Pair<S::Name>, write: &Write) -> Result<Tuple> {
         let base =

@@ -88,14 +88,12 @@ impl Noted<'_> {
     }
 }
 
-/// The changes of a command, in their order.
 #[derive(Default)]
 pub struct Effects<'a> {
     noted: SmallVec<[Noted<'a>; 4]>,
 }
 
 impl<'a> Effects<'a> {
-    /// Notes a change that was made.
     pub fn note(&mut self, key: &Text<'a>, change: Change<'a>) {
         self.noted.push(Noted { key: key.clone(), change });
     }

@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::rate::{last_token, lease_end, token, Entry, Log};
 use crate::server::api::{Ctx, Key, Text};
 
-/// An end of a range of scores.
 #[derive(Clone, Copy)]
 pub enum End {
     First,
@@ -47,7 +46,6 @@ pub fn is_log(key: &Key) -> bool {
     is_entry(End::First) && is_entry(End::Last)
 }
 
-/// A sorted set, open at least for reading.
 pub struct LogKey<'a> {
     ctx: Ctx<'a>,
     name: &'a Text<'a>,
@@ -55,7 +53,6 @@ pub struct LogKey<'a> {
 }
 
 impl<'a> LogKey<'a> {
-    /// The log under an open key of this name.
     pub fn new(ctx: Ctx<'a>, name: &'a Text<'a>, key: &'a Key<'a>) -> LogKey<'a> {
         LogKey { ctx, name, key }
     }

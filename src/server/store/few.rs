@@ -25,7 +25,6 @@ pub fn elements_through<'a>(key: &Key, micros: i64) -> Option<SmallVec<[Text<'a>
     (elements.len() <= FEW).then_some(elements)
 }
 
-/// Removes an element.
 pub fn remove(key: &Key, element: &Text) {
     // SAFETY: the key is a sorted set, opened for writing.
     unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), ptr::null_mut()) };

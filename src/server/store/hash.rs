@@ -21,7 +21,6 @@ pub struct Hash<'c> {
 }
 
 impl<'c> Hash<'c> {
-    /// Opens the hash of a board.
     pub fn open(call: &'c Call<'c>, board: &Text<'c>, name: &[u8], access: Access) -> Result<Hash<'c>> {
         let name = Text::new(name);
         check_named(call, &call.ctx.caller(), board, (NamedKey::Hash, &name), access)?;
@@ -45,7 +44,6 @@ impl<'c> Hash<'c> {
         Err(Error::NoPermission(NamedKey::Hash, Shown::new(name)))
     }
 
-    /// What it holds for a member.
     pub fn get(&self, member: &[u8]) -> Option<Text<'c>> {
         let key = self.key.as_ref().filter(|_| self.present)?;
         let field = Text::new(member);
@@ -70,7 +68,6 @@ impl<'c> Hash<'c> {
         self.call.note(&self.name, Change::Hset(field, value));
     }
 
-    /// Removes what it holds for a member.
     pub fn remove(&mut self, member: &[u8]) {
         let field = Text::new(member);
         if !self.present || self.write(&field, HASH_DELETE) == 0 {
@@ -94,7 +91,6 @@ impl<'c> Hash<'c> {
         unsafe { api!(RedisModule_HashSet)(key.raw(), flags, field.raw(), value, end) }
     }
 
-    /// Deletes the hash.
     pub fn unlink(&mut self) {
         if let Some(key) = self.key.as_ref().filter(|_| self.present) {
             key.unlink();

@@ -10,7 +10,6 @@ use crate::server::Call;
 /// Below this score there is only the last token.
 const BELOW_ALL_ENDS: f64 = -0.5;
 
-/// The key of leases, which may not exist yet.
 pub struct LeaseKey<'c> {
     limiter: Limiter<'c>,
 }
@@ -39,7 +38,6 @@ impl<'c> LeaseKey<'c> {
         self.limiter.last_until(grant.expire_at_ms);
     }
 
-    /// Moves the end of a lease.
     pub fn renew(&mut self, token: i64, renewal: &Renewal) {
         self.limiter.add(renewal.end as f64, token_text(token));
         self.limiter.last_until(renewal.expire_at_ms);

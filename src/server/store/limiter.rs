@@ -16,7 +16,6 @@ const LOG: &str = "a SLIDING limiter, a sorted set";
 const LEASES: &str = "leases, a sorted set";
 const NUMBERS: &str = "a FIXED, COUNTER, GCRA or CALENDAR limiter, a string";
 
-/// The key of a limiter, which may not exist yet.
 pub struct Limiter<'c> {
     call: &'c Call<'c>,
     name: Text<'c>,
@@ -80,14 +79,12 @@ impl<'c> Limiter<'c> {
         }
     }
 
-    /// Adds an element.
     pub(super) fn add(&self, score: f64, element: Text<'c>) {
         let Some(key) = &self.key else { return };
         key.zset_add(score, &element);
         self.note(Change::Zadd(score, element, c"zadd"));
     }
 
-    /// Removes elements that are there.
     pub(super) fn remove_all(&self, elements: &[Text<'c>]) {
         let Some(key) = &self.key else { return };
         for element in elements {
@@ -128,7 +125,6 @@ impl<'c> Limiter<'c> {
         (self.key, _) = key.call(c"ZREMRANGEBYRANK", &[&first, &Text::new(b"-1")]);
     }
 
-    /// Lets the key expire.
     fn expire(&self, at_ms: i64) {
         let Some(key) = &self.key else { return };
         key.expire_at(at_ms);
@@ -142,7 +138,6 @@ impl<'c> Limiter<'c> {
         }
     }
 
-    /// For the stores of this folder.
     pub(super) fn name(&self) -> &Text<'c> {
         &self.name
     }
@@ -151,7 +146,6 @@ impl<'c> Limiter<'c> {
         self.key.as_ref()
     }
 
-    /// The call that it is part of.
     pub(super) fn call(&self) -> &'c Call<'c> {
         self.call
     }
@@ -206,7 +200,6 @@ impl<'c> rate::Key for Limiter<'c> {
     }
 }
 
-/// The error for a key that holds something else than expected.
 #[cold]
 fn wrong_type(key: &mut Key) -> Error {
     match key.kind() {
@@ -217,7 +210,6 @@ fn wrong_type(key: &mut Key) -> Error {
     }
 }
 
-/// The error for a sorted set that is not a log.
 #[cold]
 pub(super) fn not_a_log(key: &Key) -> Error {
     if is_leases(key) {
@@ -227,7 +219,6 @@ pub(super) fn not_a_log(key: &Key) -> Error {
     }
 }
 
-/// The error for a sorted set that has no leases.
 #[cold]
 pub(super) fn not_leases(key: &Key) -> Error {
     if is_log(key) {

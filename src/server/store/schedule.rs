@@ -16,7 +16,6 @@ use crate::server::Call;
 /// A schedule that is only looked at. It calls no core command, so that a timer can use it: on Redis 7.0 the clock
 /// advances there, and a call could free an expired key that is open.
 pub struct ScheduleReader<'c> {
-    /// `None` if there is no such key.
     key: Option<Key<'c>>,
 }
 
@@ -39,13 +38,11 @@ impl<'c> ReadItems for ScheduleReader<'c> {
     }
 }
 
-/// The key of a schedule, which may not exist yet.
 pub struct Schedule<'c> {
     call: &'c Call<'c>,
     name: Text<'c>,
     /// `None` for a key that does not exist and is not opened for writing.
     key: Option<Key<'c>>,
-    /// The key holds a sorted set.
     present: bool,
 }
 

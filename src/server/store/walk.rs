@@ -153,7 +153,6 @@ impl<'c> ZSet<'c> {
         Some(found)
     }
 
-    /// Walks by calls, a chunk at a time.
     fn walk_chunks(
         &self,
         from: u64,

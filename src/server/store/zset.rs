@@ -14,17 +14,14 @@ use crate::error::{Error, NamedKey, Result};
 use crate::server::api::{Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
 
-/// A sorted set, or a key that may become one.
 pub struct ZSet<'c> {
     call: &'c Call<'c>,
     name: Text<'c>,
     /// `None` for a key that does not exist and is not opened for writing.
     key: Option<Key<'c>>,
-    /// The key holds a sorted set.
     present: bool,
     /// The number of elements, cached until it changes.
     card: Cell<Option<u64>>,
-    /// The event for a changed score.
     put_event: &'static CStr,
 }
 
@@ -53,12 +50,10 @@ impl<'c> ZSet<'c> {
         Ok(period)
     }
 
-    /// A sorted set that does not exist.
     pub fn absent(call: &'c Call<'c>, name: Text<'c>) -> ZSet<'c> {
         ZSet { call, name, key: None, present: false, card: Cell::new(None), put_event: c"zadd" }
     }
 
-    /// Lets the sorted set expire.
     pub fn expire_at(&mut self, at_ms: i64) {
         if let Some(key) = self.key() {
             key.expire_at(at_ms);
@@ -66,29 +61,24 @@ impl<'c> ZSet<'c> {
         }
     }
 
-    /// When the sorted set expires, in Unix milliseconds.
     pub fn expiry(&self) -> Option<i64> {
         self.key().and_then(Key::expiry)
     }
 
-    /// Finds out what the key holds now.
     fn look(&mut self) -> Result<()> {
         self.card.set(None);
         self.present = is_sorted_set(self.key.as_ref())?;
         Ok(())
     }
 
-    /// Whether a key holds anything at all.
     pub fn is_taken(call: &'c Call<'c>, name: &Text<'c>) -> bool {
         Key::open(call.ctx, name, Access::Read).is_some_and(|key| key.kind() != KeyType::Empty)
     }
 
-    /// Whether the key exists.
     pub fn exists(&self) -> bool {
         self.present
     }
 
-    /// The key's name.
     pub fn name(&self) -> &Text<'c> {
         &self.name
     }
@@ -143,7 +133,6 @@ pub(super) fn is_sorted_set(key: Option<&Key>) -> Result<bool> {
     }
 }
 
-/// The score of an element of an open sorted set.
 #[inline]
 pub(super) fn score_of(key: &Key, element: &Text) -> Option<f64> {
     let mut score = 0.0;
