@@ -126,10 +126,13 @@ fn start_timer(table: &mut Table, ctx: Ctx, now: &Now) {
 }
 
 fn start_timer_at(table: &mut Table, ctx: Ctx, now: &Now, at: u64) {
-    let timer = Timer::start(ctx, at.saturating_sub(now.ticks), on_timer, std::ptr::null_mut());
-    if let Some((old, _)) = table.timer.replace((timer, at)) {
+    // The old one first: the server sets its alarm anew only for a timer that is the first of all, and after a step of the
+    // clock the old one may seem to be earlier.
+    if let Some((old, _)) = table.timer.take() {
         old.stop(ctx);
     }
+    let timer = Timer::start(ctx, at.saturating_sub(now.ticks), on_timer, std::ptr::null_mut());
+    table.timer = Some((timer, at));
 }
 
 /// What became of the clients that wait for a key.
