@@ -224,6 +224,17 @@ fn scores_elements_and_entries_are_those_of_the_format() {
     assert_eq!(compared, 600);
 }
 
+/// A range over all integers has 64 bits, and not the code of an `INT`.
+#[test]
+fn the_widest_range_is_a_range() {
+    let words = "FIELD a RANGE -9223372036854775808 9223372036854775807".split(' ').map(str::as_bytes);
+    let schema = Schema::new(Rules::parse(&words.collect::<Vec<_>>()).expect("a schema"));
+    let key = schema.layout.encode(&[Value::Integer(5)], 0, 0);
+    assert_eq!((key.score, key.tail.as_slice()), (2.2250738585072024e-308, &[0x80][..]));
+    let decoded = schema.layout.decode(key.score, b"\x02\x80bob", 0).expect("it was encoded");
+    assert_eq!(decoded.values.as_slice(), [Value::Integer(5)]);
+}
+
 fn tuple(schema: &Schema, seeds: &[u64]) -> Tuple {
     let value = |(field, seed): (&Field, &u64)| match field.kind.bounds() {
         None if seed % 3 == 0 => Value::Float((*seed >> 8) as i32 as f64 / 1000.0),
