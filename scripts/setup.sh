@@ -12,7 +12,7 @@
 #   scripts/setup.sh deny     Rust and cargo-deny
 #   scripts/setup.sh deb      what build needs, and Debian's dpkg-dev
 #
-# Where everything is there it changes nothing and takes no time. What it cannot install it names,
+# If everything is installed, it does nothing. What it cannot install it names,
 # and fails; only Valkey and what the clients' tests need may be missing, unless CI=true.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,4 @@
-//! What the project set itself, and whether it is there. A figure that is not there yet is missed, however close.
+//! What the project set itself, and whether it is there. Near misses count as misses.
 //!
 //! Ratios are of pipelined traffic, where the server's own work counts most.
 

@@ -65,7 +65,7 @@ const LIMITS: Comparison = Comparison {
     state: None,
 };
 
-/// Against the least that a counter can be, which decides nothing.
+/// Against the least that a counter can be, which only counts.
 const INCR: Comparison = Comparison { replies: passes, ..LIMITS };
 
 /// What writes nothing has nobody listening.

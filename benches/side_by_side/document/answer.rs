@@ -86,7 +86,7 @@ fn listened_to(results: &Results) -> Option<String> {
 
 fn limits(results: &Results) -> Option<String> {
     Some(format!(
-        "- **Rate limits**: `RATE.CHECK` has {} times the speed of `INCR`, which decides nothing, and {} times that of \
+        "- **Rate limits**: `RATE.CHECK` has {} times the speed of `INCR`, which only counts, and {} times that of \
          Lua scripts.",
         ratios(results, names(LIMITS_INCR), &[Listener::Nobody])?,
         ratios(results, names(LIMITS_LUA), &[Listener::Nobody])?,
