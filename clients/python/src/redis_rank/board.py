@@ -258,7 +258,7 @@ class BoardCalls:
         self, scores: Mapping[Any, NewScore], words: Arguments, parse: Callable[[Any], T], name: str = "ADD"
     ) -> Call[T]:
         for member, score in scores.items():
-            words = [*words, *new_scores(score), member]
+            words += [*new_scores(score), member]
         return self._change_call(name, words, parse)
 
     def add(self, member: Name, score: NewScore, **options: Unpack[Write]) -> Call[int]:
