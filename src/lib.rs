@@ -18,6 +18,7 @@ pub mod server;
 pub mod shard;
 pub mod slot;
 pub mod stats;
+pub mod zset;
 
 use redis_module::configuration::ConfigurationFlags;
 use redis_module::{redis_module, Context, RedisString, Status};

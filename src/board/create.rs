@@ -7,10 +7,10 @@ use super::marker::marker_bytes;
 use super::periods::{is_period, Period, PeriodUnit};
 use super::schema::{Data, Rules, Schema, Ties, Update};
 use super::schema_text::Creation;
-use super::store::{Direction, Lowest, Only, Store};
 use super::Board;
 use crate::calendar::{Offset, HOUR_MS};
 use crate::error::{Error, Result, Shown};
+use crate::zset::{Direction, Only, SortedSet};
 
 /// Up to this many elements are all checked, which takes a few milliseconds.
 const MOST_LOOKED_AT: u64 = 20_000;
@@ -41,7 +41,7 @@ impl Alteration {
     }
 }
 
-impl<S: Store> Board<S> {
+impl<S: SortedSet> Board<S> {
     /// Sets the schema of the board with this key. If it has this schema already, nothing changes. Tie times are counted
     /// from `now`, unless the client says otherwise.
     pub fn create(&mut self, Creation { rules, since, adopt }: Creation, key: &[u8], now: i64) -> Result<()> {
@@ -51,14 +51,14 @@ impl<S: Store> Board<S> {
             return if is_same { Ok(()) } else { Err(other_schema((&own, self.since()), (&rules, since))) };
         }
         let schema = Schema::new(rules);
-        if self.store.card() > 0 {
+        if self.store.len() > 0 {
             if adopt && since.is_none() && schema.rules.ties != Ties::Shared {
                 return Err(Error::AdoptWithoutSince);
             }
             self.check_adoption(&schema, since.unwrap_or(0), adopt)?;
             self.check_shard(&schema)?;
             if schema.layout.is_coded() {
-                self.entries.set(None);
+                self.entries = None;
             }
         }
         self.rewrite(&schema.rules, since.unwrap_or_else(|| default_since(now)));
@@ -69,8 +69,8 @@ impl<S: Store> Board<S> {
         }
     }
 
-    fn check_adoption(&self, schema: &Schema, since: i64, adopt: bool) -> Result<()> {
-        let card = self.store.card();
+    fn check_adoption(&mut self, schema: &Schema, since: i64, adopt: bool) -> Result<()> {
+        let card = self.store.len();
         let lowest = self.store.count_below(f64::NEG_INFINITY, true)?;
         if schema.layout.is_plain() {
             let highest = card.saturating_sub(self.store.count_below(f64::INFINITY, false)?);
@@ -78,8 +78,8 @@ impl<S: Store> Board<S> {
                 return Err(Error::InfiniteScores);
             }
             // A coded board whose marker was lost: its scores are not values.
-            return match self.store.lowest(TOP_OF_INDEX) {
-                Some(Lowest { element, score, .. }) if is_entry_of_member(&self.store, element.as_ref(), score) => {
+            return match self.store.first(..=TOP_OF_INDEX) {
+                Some((element, score)) if is_entry_of_member(&self.store, element.as_ref(), score) => {
                     Err(Error::AdoptUndecodable(Shown::new(element.as_ref())))
                 }
                 _ => Ok(()),
@@ -101,29 +101,30 @@ impl<S: Store> Board<S> {
     }
 
     /// Whether the members belong to the shard that the board becomes.
-    fn check_shard(&self, schema: &Schema) -> Result<()> {
+    fn check_shard(&mut self, schema: &Schema) -> Result<()> {
         let Some(shard) = schema.rules.shard else { return Ok(()) };
         let is_coded = schema.layout.is_coded();
         let below = if is_coded { self.store.count_below(TOP_OF_INDEX, true)? } else { 0 };
-        self.look_at(below, self.store.card(), |element, _| {
+        let key = self.store.key_name().to_vec();
+        self.look_at(below, self.store.len(), |element, _| {
             let wrapped = split_wrapped(element).filter(|_| is_coded);
-            shard.check(wrapped.map_or(element, |(_, name)| name), self.store.key_name())
+            shard.check(wrapped.map_or(element, |(_, name)| name), &key)
         })
     }
 
     /// Checks the elements between two indexes: all of them, or both ends and evenly spaced ones.
-    fn look_at(&self, first: u64, end: u64, check: impl Fn(&[u8], f64) -> Result<()>) -> Result<()> {
+    fn look_at(&mut self, first: u64, end: u64, check: impl Fn(&[u8], f64) -> Result<()>) -> Result<()> {
         let count = end.saturating_sub(first);
         if count == 0 {
             return Ok(());
         }
         if count <= MOST_LOOKED_AT {
-            let mut left = count;
-            return self.store.walk(first.into(), Direction::Up, &mut |element, score| {
+            let mut walk = self.store.walk(first, Direction::Up)?;
+            for _ in 0..count {
+                let Some((element, score)) = walk.next()? else { break };
                 check(element.as_ref(), score)?;
-                left -= 1;
-                Ok(left > 0)
-            });
+            }
+            return Ok(());
         }
         for sample in 0..=SAMPLES {
             let index = first + (u128::from(count - 1) * u128::from(sample) / u128::from(SAMPLES)) as u64;
@@ -152,7 +153,7 @@ impl<S: Store> Board<S> {
 
     /// Writes another marker. Adds before it removes, so that the key never vanishes in between.
     pub fn rewrite(&mut self, rules: &Rules, since: i64) {
-        let marker = self.store.name(&marker_bytes(rules, since));
+        let marker = S::Element::from(&marker_bytes(rules, since));
         self.store.put(&marker, f64::NEG_INFINITY, Only::Any);
         if let Some(old) = self.marker.replace(marker) {
             self.store.remove(&old);

@@ -9,9 +9,9 @@
 //! wrapped.
 
 use super::code::{number_of, score_of, Tail};
-use super::store::{Only, Store};
 use super::Board;
 use crate::error::{Damage, Error, Result, Shown};
+use crate::zset::{Only, SortedSet};
 
 pub(super) const ENTRY_TAG: u8 = 1;
 pub(super) const WRAPPED_TAG: u8 = 2;
@@ -53,12 +53,12 @@ pub fn split_wrapped(element: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(last + 1)
 }
 
-pub(super) fn wrapped<S: Store>(store: &S, tail: &[u8], name: &[u8]) -> S::Name {
-    joined([&[WRAPPED_TAG], tail, name], |element| store.name(element))
+pub(super) fn wrapped<S: SortedSet>(tail: &[u8], name: &[u8]) -> S::Element {
+    joined([&[WRAPPED_TAG], tail, name], |element| S::Element::from(element))
 }
 
-pub(super) fn entry<S: Store>(store: &S, number: u8, name: &[u8]) -> S::Name {
-    joined([&[ENTRY_TAG, number], name, &[]], |element| store.name(element))
+pub(super) fn entry<S: SortedSet>(number: u8, name: &[u8]) -> S::Element {
+    joined([&[ENTRY_TAG, number], name, &[]], |element| S::Element::from(element))
 }
 
 pub(super) fn split_entry(element: &[u8]) -> Option<(u8, &[u8])> {
@@ -111,10 +111,10 @@ pub(super) enum Entries {
     Damaged,
 }
 
-pub(super) fn read_entries<S: Store>(store: &S, name: &[u8]) -> Entries {
+pub(super) fn read_entries<S: SortedSet>(store: &S, name: &[u8]) -> Entries {
     let mut tail = Tail::new();
     for number in 0..=u8::MAX {
-        let more = match store.score(&entry(store, number, name)) {
+        let more = match store.score(&entry::<S>(number, name)) {
             None if number == 0 => return Entries::Absent,
             score => score.and_then(|score| read_entry(number, score, &mut tail)),
         };
@@ -133,9 +133,9 @@ pub(super) fn read_entries<S: Store>(store: &S, name: &[u8]) -> Entries {
 }
 
 /// Whether an element is an entry, the first or a later one, of a member that is there.
-pub(super) fn is_entry_of_member<S: Store>(store: &S, element: &[u8], score: f64) -> bool {
+pub(super) fn is_entry_of_member<S: SortedSet>(store: &S, element: &[u8], score: f64) -> bool {
     let Some((_, name)) = split_entry(element).filter(|_| is_entry(element, score)) else { return false };
-    matches!(read_entries(store, name), Entries::Tail(tail) if store.score(&wrapped(store, &tail, name)).is_some())
+    matches!(read_entries(store, name), Entries::Tail(tail) if store.score(&wrapped::<S>(&tail, name)).is_some())
 }
 
 /// The error for a name whose entries and elements disagree.
@@ -144,15 +144,15 @@ pub(super) fn misindexed(name: &[u8]) -> Error {
     Error::Damaged(Damage::Index(Shown::new(name)))
 }
 
-impl<S: Store> Board<S> {
+impl<S: SortedSet> Board<S> {
     /// The wrapped element of a member, as its entries have it.
-    pub(super) fn look_up_wrapped(&self, name: &[u8]) -> Result<Option<(S::Name, f64)>> {
+    pub(super) fn look_up_wrapped(&self, name: &[u8]) -> Result<Option<(S::Element, f64)>> {
         let tail = match read_entries(&self.store, name) {
             Entries::Absent => return Ok(None),
             Entries::Damaged => return Err(misindexed(name)),
             Entries::Tail(tail) => tail,
         };
-        let element = wrapped(&self.store, &tail, name);
+        let element = wrapped::<S>(&tail, name);
         match self.store.score(&element) {
             Some(score) => Ok(Some((element, score))),
             None => Err(misindexed(name)),
@@ -160,7 +160,7 @@ impl<S: Store> Board<S> {
     }
 
     /// The tail and the name of a member's element, if it is a wrapped one.
-    pub(super) fn split<'e>(&self, element: &'e S::Name) -> Option<(&'e [u8], &'e [u8])> {
+    pub(super) fn split<'e>(&self, element: &'e S::Element) -> Option<(&'e [u8], &'e [u8])> {
         if self.schema.layout.is_coded() {
             split_wrapped(element.as_ref())
         } else {
@@ -169,7 +169,7 @@ impl<S: Store> Board<S> {
     }
 
     /// Replaces the entries for the tail of an old element by those for the tail of a new one. Adds before it removes.
-    pub(super) fn replace_entries(&mut self, old: Option<&S::Name>, new: Option<&S::Name>) {
+    pub(super) fn replace_entries(&mut self, old: Option<&S::Element>, new: Option<&S::Element>) {
         let old = old.and_then(|element| self.split(element));
         let new = new.and_then(|element| self.split(element));
         // A foreign element may have a longer tail than any member has entries for.
@@ -177,21 +177,21 @@ impl<S: Store> Board<S> {
         let (had, has) = (count(old), count(new));
         if let Some((tail, name)) = new {
             for (number, score) in entry_scores(tail) {
-                let entry = entry(&self.store, number, name);
+                let entry = entry::<S>(number, name);
                 self.store.put(&entry, score, Only::Any);
             }
         }
         if let Some((_, name)) = old {
             for number in has..had {
-                let entry = entry(&self.store, number as u8, name);
+                let entry = entry::<S>(number as u8, name);
                 self.store.remove(&entry);
             }
         }
-        self.entries.set(self.entries.get().map(|entries| (entries + has as u64).saturating_sub(had as u64)));
+        self.entries = self.entries.map(|entries| (entries + has as u64).saturating_sub(had as u64));
     }
 
     /// Checks that a wrapped element is the one that the entries of its name lead to.
-    pub(super) fn check_entries(&self, element: &S::Name) -> Result<()> {
+    pub(super) fn check_entries(&self, element: &S::Element) -> Result<()> {
         let Some((tail, name)) = self.split(element) else { return Ok(()) };
         match read_entries(&self.store, name) {
             Entries::Tail(own) if *own == *tail => Ok(()),

@@ -201,7 +201,7 @@ impl Layout {
     }
 
     /// The score of members with these values, if the score alone identifies the values.
-    pub fn lone_score(&self, values: &[Value]) -> Option<f64> {
+    pub fn score_only(&self, values: &[Value]) -> Option<f64> {
         if self.form != Form::Coded {
             return self.uncoded_score(values);
         }
@@ -213,7 +213,7 @@ impl Layout {
     }
 
     /// Whether members have the same score if, and only if, they have the same values.
-    pub fn has_lone_scores(&self) -> bool {
+    pub fn scores_hold_all(&self) -> bool {
         self.form != Form::Coded
     }
 

@@ -1,13 +1,15 @@
 //! Rows and groups of rows, best first.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::layout::Decoded;
 use super::rank::{Kind, LONG_GROUP};
-use super::store::{Direction, Spot, Store};
 use super::value::Tuple;
-use super::{Board, Found};
+use super::{decode, name_of, Board, Found};
 use crate::error::Result;
+use crate::zset::{Direction, SortedSet, WalkStart};
 
 type NameBytes = SmallVec<[u8; 32]>;
 
@@ -20,6 +22,11 @@ pub struct Row {
 }
 
 impl Row {
+    #[inline]
+    fn new(member: &[u8], Decoded { values, time }: Decoded, rank: u64) -> Row {
+        Row { rank, member: NameBytes::from_slice(member), values, time }
+    }
+
     pub fn member(&self) -> &[u8] {
         &self.member
     }
@@ -87,41 +94,49 @@ impl Counter {
     }
 }
 
-impl<S: Store> Board<S> {
-    pub fn rows_from(&self, first: u64, count: u64) -> Result<u64> {
+impl<S: SortedSet> Board<S> {
+    pub fn rows_from(&mut self, first: u64, count: u64) -> Result<u64> {
         Ok(self.members()?.saturating_sub(first).min(count))
     }
 
-    pub fn rows(&self, first: u64, count: u64, kind: Kind) -> Result<Vec<Row>> {
-        self.rows_from_spot(first, None, count, kind)
+    pub fn rows(&mut self, first: u64, count: u64, kind: Kind) -> Result<Vec<Row>> {
+        self.rows_from_start(first, None, count, kind)
     }
 
     /// The rows from a position on that is at a known member, or not far before it.
     pub fn rows_near(
-        &self,
-        (member, position): (&Found<S::Name>, u64),
+        &mut self,
+        (member, position): (&Found<S::Element>, u64),
         first: u64,
         count: u64,
         kind: Kind,
     ) -> Result<Vec<Row>> {
         let steps = position.checked_sub(first);
         let near = (&member.element, member.score);
-        let known = steps.and_then(|steps| self.store.step(near, steps, self.towards_best()));
-        self.rows_from_spot(first, known, count, kind)
+        let direction = self.towards_best();
+        let known = steps.and_then(|steps| self.store.step(near, steps, direction));
+        self.rows_from_start(first, known, count, kind)
     }
 
     /// The rows from a position on. The element there may be known.
-    fn rows_from_spot(&self, first: u64, known: Option<(S::Name, f64)>, count: u64, kind: Kind) -> Result<Vec<Row>> {
+    fn rows_from_start(
+        &mut self,
+        first: u64,
+        known: Option<(S::Element, f64)>,
+        count: u64,
+        kind: Kind,
+    ) -> Result<Vec<Row>> {
         let found = self.rows_from(first, count)?;
         let mut rows = Vec::with_capacity(usize::try_from(found).unwrap_or(0));
         if found == 0 {
             return Ok(rows);
         }
         let mut first_score = None;
+        let (schema, since) = (Arc::clone(&self.schema), self.since);
         self.elements_from(first, known, count, self.direction(), &mut |element, score| {
             first_score.get_or_insert(score);
-            let decoded = self.decode(&element, score)?;
-            rows.push(self.row_of(&element, decoded, 0));
+            let decoded = decode(&schema, since, element.as_ref(), score)?;
+            rows.push(Row::new(name_of(&schema, element.as_ref()), decoded, 0));
             Ok(())
         })?;
         if let (Some(row), Some(score)) = (rows.first(), first_score) {
@@ -137,11 +152,11 @@ impl<S: Store> Board<S> {
     }
 
     /// The rank of a row at a position, which begins a list.
-    fn rank_of_first(&self, position: u64, row: &Row, score: f64, kind: Kind) -> Result<u64> {
+    fn rank_of_first(&mut self, position: u64, row: &Row, score: f64, kind: Kind) -> Result<u64> {
         if kind == Kind::Ordinal || position == 0 {
             return Ok(position + 1);
         }
-        if kind == Kind::Competition && self.schema.layout.has_lone_scores() {
+        if kind == Kind::Competition && self.schema.layout.scores_hold_all() {
             if let Some(equals) = self.equals_before(row.member(), score) {
                 return Ok((position + 1).saturating_sub(equals));
             }
@@ -150,58 +165,62 @@ impl<S: Store> Board<S> {
     }
 
     /// How many members with the same score are before one; `None` if they are too many to step through.
-    fn equals_before(&self, own: &[u8], score: f64) -> Option<u64> {
+    fn equals_before(&mut self, own: &[u8], score: f64) -> Option<u64> {
         if self.store.count_at(score, 2) < 2 {
             return Some(0);
         }
-        let (mut equals, mut reached) = (0, false);
-        self.store.walk_score(score, self.direction(), &mut |element| {
-            reached = element.as_ref() == own;
-            equals += u64::from(!reached);
-            !reached && equals <= LONG_GROUP
-        });
-        reached.then_some(equals)
+        let equals = self.store.cursor(score..=score, self.direction()).take(LONG_GROUP as usize + 1);
+        equals.zip(0..).find(|((element, _), _)| element.as_ref() == own).map(|(_, before)| before)
     }
 
     #[inline(always)]
-    pub fn row(&self, found: Found<S::Name>, kind: Kind) -> Result<Row> {
+    pub fn row(&mut self, found: Found<S::Element>, kind: Kind) -> Result<Row> {
         let rank = self.rank(&found, kind)?;
         Ok(self.row_ranked(found, rank))
     }
 
     #[inline]
-    pub fn row_ranked(&self, found: Found<S::Name>, rank: u64) -> Row {
+    pub fn row_ranked(&self, found: Found<S::Element>, rank: u64) -> Row {
         self.row_of(&found.element, found.decoded, rank)
     }
 
     #[inline(always)]
-    pub(super) fn row_of(&self, element: &S::Name, decoded: Decoded, rank: u64) -> Row {
-        let Decoded { values, time } = decoded;
-        Row { rank, member: NameBytes::from_slice(self.name_of(element)), values, time }
+    pub(super) fn row_of(&self, element: &S::Element, decoded: Decoded, rank: u64) -> Row {
+        Row::new(self.name_of(element), decoded, rank)
     }
 
     /// The groups of equal members between two positions at which groups begin, of which `skipped` come before. Each is
     /// visited as soon as it is complete, and then reused: a whole board is not held twice.
-    pub fn groups(&self, first: u64, end: u64, skipped: u64, kind: Kind, visit: &mut dyn FnMut(&Group)) -> Result<()> {
-        if self.schema.layout.is_plain() {
-            return self.groups_by(first, end, skipped, kind, |_, score| Ok(score), visit);
-        }
-        self.groups_by(first, end, skipped, kind, |element, score| Ok(self.decode(element, score)?.values), visit)
-    }
-
-    fn groups_by<V: PartialEq>(
-        &self,
+    pub fn groups(
+        &mut self,
         first: u64,
         end: u64,
         skipped: u64,
         kind: Kind,
-        values_of: impl Fn(&S::Name, f64) -> Result<V>,
+        visit: &mut dyn FnMut(&Group),
+    ) -> Result<()> {
+        if self.schema.layout.is_plain() {
+            return self.groups_by(first, end, skipped, kind, |_, score| Ok(score), visit);
+        }
+        let (schema, since) = (Arc::clone(&self.schema), self.since);
+        let values = |element: &S::Element, score| Ok(decode(&schema, since, element.as_ref(), score)?.values);
+        self.groups_by(first, end, skipped, kind, values, visit)
+    }
+
+    fn groups_by<V: PartialEq>(
+        &mut self,
+        first: u64,
+        end: u64,
+        skipped: u64,
+        kind: Kind,
+        values_of: impl Fn(&S::Element, f64) -> Result<V>,
         visit: &mut dyn FnMut(&Group),
     ) -> Result<()> {
         let rank = if kind == Kind::Dense { skipped + 1 } else { first + 1 };
         let mut counter = Counter::new(kind, first, rank);
         let mut group = Group { rank, backwards: self.lists_backwards(), ..Group::default() };
         let mut last: Option<V> = None;
+        let schema = Arc::clone(&self.schema);
         self.elements(first, end.saturating_sub(first), self.direction(), &mut |element, score| {
             let values = values_of(&element, score)?;
             let is_equal = last.as_ref() == Some(&values);
@@ -213,7 +232,7 @@ impl<S: Store> Board<S> {
                 group.restart(rank);
                 last = Some(values);
             }
-            group.push(self.name_of(&element));
+            group.push(name_of(&schema, element.as_ref()));
             Ok(())
         })?;
         if last.is_some() {
@@ -228,7 +247,7 @@ impl<S: Store> Board<S> {
     }
 
     /// Some of the members between two positions of one group, in the order groups are listed in.
-    pub fn group_names(&self, (first, end): (u64, u64), offset: u64, count: u64, rank: u64) -> Result<Group> {
+    pub fn group_names(&mut self, (first, end): (u64, u64), offset: u64, count: u64, rank: u64) -> Result<Group> {
         let count = end.saturating_sub(first).saturating_sub(offset).min(count);
         let mut group = Group { rank, ..Group::default() };
         if count > 0 {
@@ -237,40 +256,42 @@ impl<S: Store> Board<S> {
             } else {
                 (first + offset, self.direction())
             };
+            let schema = Arc::clone(&self.schema);
             self.elements(start, count, direction, &mut |element, _| {
-                group.push(self.name_of(&element));
+                group.push(name_of(&schema, element.as_ref()));
                 Ok(())
             })?;
         }
         Ok(group)
     }
 
-    pub fn values_at(&self, position: u64) -> Result<Option<Tuple>> {
+    pub fn values_at(&mut self, position: u64) -> Result<Option<Tuple>> {
         if position >= self.members()? {
             return Ok(None);
         }
-        let Some((element, score)) = self.store.at(self.index_at(position)?)? else { return Ok(None) };
+        let index = self.index_at(position)?;
+        let Some((element, score)) = self.store.at(index)? else { return Ok(None) };
         Ok(Some(self.decode(&element, score)?.values))
     }
 
     pub(super) fn elements(
-        &self,
+        &mut self,
         first: u64,
         count: u64,
         direction: Direction,
-        visit: &mut dyn FnMut(S::Name, f64) -> Result<()>,
+        visit: &mut dyn FnMut(S::Element, f64) -> Result<()>,
     ) -> Result<()> {
         self.elements_from(first, None, count, direction, visit)
     }
 
     /// The same. The element at the position may be known.
     fn elements_from(
-        &self,
+        &mut self,
         first: u64,
-        known: Option<(S::Name, f64)>,
+        known: Option<(S::Element, f64)>,
         count: u64,
         direction: Direction,
-        visit: &mut dyn FnMut(S::Name, f64) -> Result<()>,
+        visit: &mut dyn FnMut(S::Element, f64) -> Result<()>,
     ) -> Result<()> {
         let members = self.members()?;
         // A walk ends with the last member, so it never reaches what is below.
@@ -279,11 +300,13 @@ impl<S: Store> Board<S> {
         if left == 0 || first >= members {
             return Ok(());
         }
-        let from = Spot { index: self.index_at(first)?, element: known };
-        self.store.walk(from, direction, &mut |element, score| {
+        let from = WalkStart { index: self.index_at(first)?, element: known };
+        let mut walk = self.store.walk(from, direction)?;
+        while left > 0 {
+            let Some((element, score)) = walk.next()? else { break };
             visit(element, score)?;
             left -= 1;
-            Ok(left > 0)
-        })
+        }
+        Ok(())
     }
 }

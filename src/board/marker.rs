@@ -6,10 +6,10 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use super::code::TOP_OF_INDEX;
 use super::index::is_entry_of_member;
 use super::schema::{Rules, Schema, Ties};
-use super::store::{Direction, Lowest, Store};
 use crate::calendar::MAX_MS;
 use crate::error::{Damage, Error, Result, Shown};
 use crate::number::parse_integer;
+use crate::zset::{Direction, SortedSet};
 
 pub const MARKER_START: &[u8] = b"\0rank ";
 const VERSION: &[u8] = b"2";
@@ -57,14 +57,17 @@ pub fn implicit_schema() -> Arc<Schema> {
 impl<N: AsRef<[u8]>> Marker<N> {
     /// Finds the marker; an error if it is not in its place. Costs almost nothing on a sorted set without one.
     #[inline]
-    pub fn find<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
-        let Some(Lowest { element, score, next }) = store.lowest(TOP_OF_INDEX) else { return Ok(None) };
+    pub fn find<S: SortedSet<Element = N>>(store: &mut S) -> Result<Option<Marker<N>>> {
+        let mut lowest = store.cursor(..=TOP_OF_INDEX, Direction::Up);
+        let Some((element, score)) = lowest.next() else { return Ok(None) };
         if score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START) {
-            if next == Some(f64::NEG_INFINITY) {
+            let next = lowest.next();
+            if next.as_ref().is_some_and(|(_, score)| *score == f64::NEG_INFINITY) {
                 return Err(Error::Damaged(Damage::Stray));
             }
             return Marker::read(element, next.is_some()).map(Some);
         }
+        drop(lowest);
         // A member of a sorted set without a schema, or damage.
         if score > f64::NEG_INFINITY {
             let is_lost = is_entry_of_member(store, element.as_ref(), score);
@@ -78,15 +81,9 @@ impl<N: AsRef<[u8]>> Marker<N> {
 
     /// Finds a marker that may come after other elements.
     #[cold]
-    pub fn find_anywhere<S: Store<Name = N>>(store: &S) -> Result<Option<Marker<N>>> {
-        let (mut marker, mut seen) = (None, 0);
-        store.walk_score(f64::NEG_INFINITY, Direction::Up, &mut |element: N| {
-            if element.as_ref().starts_with(MARKER_START) {
-                marker = Some(element);
-            }
-            seen += 1;
-            marker.is_none() && seen <= MOST_BEHIND
-        });
+    pub fn find_anywhere<S: SortedSet<Element = N>>(store: &mut S) -> Result<Option<Marker<N>>> {
+        let lowest = store.cursor(..=f64::NEG_INFINITY, Direction::Up).take(MOST_BEHIND + 1);
+        let marker = lowest.map(|(element, _)| element).find(|element| element.as_ref().starts_with(MARKER_START));
         marker.map(|element| Marker::read(element, true)).transpose()
     }
 

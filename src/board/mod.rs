@@ -1,4 +1,4 @@
-//! Boards, independent of the server: schema, order, ranks and writes on a `Store`.
+//! Boards, independent of the server: schema, order, ranks and writes on a sorted set.
 
 mod attributes;
 mod code;
@@ -17,7 +17,6 @@ mod remove;
 mod scan;
 mod schema;
 mod schema_text;
-mod store;
 mod value;
 mod verify;
 mod write;
@@ -25,7 +24,6 @@ mod write;
 #[cfg(any(test, fuzzing))]
 pub mod tests;
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 pub use attributes::{parse_object, remove_attributes, set_attributes, Attributes};
@@ -40,30 +38,30 @@ pub use rank::{FieldBound, Kind};
 pub use scan::{Cursor, Step};
 pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::{client_data, parse_time, parse_update, Creation};
-pub use store::{Direction, Lowest, Only, Put, Spot, Store};
 pub use value::{Tuple, Value};
 pub use write::{check_unreserved, Change, Pair, Pairs, Plan, Scores, Standing, Turn, Wants, Write, Written};
 
 use crate::error::{Damage, Error, Result, Shown};
+use crate::zset::{Direction, SortedSet};
 use code::TOP_OF_INDEX;
-use index::{needs_wrapping, wrapped};
+use index::{needs_wrapping, split_wrapped, wrapped};
 use layout::SortKey;
 use marker::marker_text;
 
-pub struct Board<S: Store> {
+pub struct Board<S: SortedSet> {
     pub store: S,
     /// The element that carries the schema.
-    marker: Option<S::Name>,
+    marker: Option<S::Element>,
     schema: Arc<Schema>,
     /// Unix milliseconds that tie times are counted from; 0 on a board without them.
     since: i64,
     order: Order,
     /// How many index entries there are, once that is known.
-    entries: Cell<Option<u64>>,
+    entries: Option<u64>,
     /// How many distinct scores `DENSE` ranks may still hop over.
-    hops: Cell<u64>,
+    hops: u64,
     /// Names of members that left, if the command wants to know them.
-    departed: Option<Vec<S::Name>>,
+    departed: Option<Vec<S::Element>>,
 }
 
 pub struct Found<N> {
@@ -72,26 +70,41 @@ pub struct Found<N> {
     pub decoded: Decoded,
 }
 
-impl<S: Store> Board<S> {
+/// What an element of a board with this schema says. Not a method: during a walk the board is borrowed.
+#[inline]
+fn decode(schema: &Schema, since: i64, element: &[u8], score: f64) -> Result<Decoded> {
+    match schema.layout.decode(score, element, since) {
+        Some(decoded) => Ok(decoded),
+        None => Err(Error::Undecodable(Shown::new(element))),
+    }
+}
+
+/// The member whose element this is.
+fn name_of<'e>(schema: &Schema, element: &'e [u8]) -> &'e [u8] {
+    let wrapped = if schema.layout.is_coded() { split_wrapped(element) } else { None };
+    wrapped.map_or(element, |(_, name)| name)
+}
+
+impl<S: SortedSet> Board<S> {
     /// Opens a board that is not damaged, or does not exist yet.
     #[inline(always)]
-    pub fn open(store: S) -> Result<Board<S>> {
-        let marker = Marker::find(&store)?;
+    pub fn open(mut store: S) -> Result<Board<S>> {
+        let marker = Marker::find(&mut store)?;
         Ok(Board::with_marker(store, marker))
     }
 
     /// Opens a board to repair it: the marker may come after other elements.
-    pub fn open_damaged(store: S) -> Result<Board<S>> {
-        let marker = match Marker::find_anywhere(&store)? {
-            None => Marker::find(&store)?,
+    pub fn open_damaged(mut store: S) -> Result<Board<S>> {
+        let marker = match Marker::find_anywhere(&mut store)? {
+            None => Marker::find(&mut store)?,
             found => found,
         };
         Ok(Board::with_marker(store, marker))
     }
 
     /// Opens a board to set its schema: the marker may be lost.
-    pub fn open_to_adopt(store: S) -> Result<Board<S>> {
-        let marker = match Marker::find(&store) {
+    pub fn open_to_adopt(mut store: S) -> Result<Board<S>> {
+        let marker = match Marker::find(&mut store) {
             Err(Error::Damaged(Damage::MarkerLost)) => None,
             found => found?,
         };
@@ -99,23 +112,14 @@ impl<S: Store> Board<S> {
     }
 
     #[inline(always)]
-    pub fn with_marker(store: S, marker: Option<Marker<S::Name>>) -> Board<S> {
+    pub fn with_marker(store: S, marker: Option<Marker<S::Element>>) -> Board<S> {
         let (marker, schema, since, entries) = match marker {
             Some(Marker { element, schema, since, has_entries }) => {
                 (Some(element), schema, since, if has_entries { None } else { Some(0) })
             }
             None => (None, marker::implicit_schema(), 0, Some(0)),
         };
-        Board {
-            order: schema.order(),
-            store,
-            marker,
-            schema,
-            since,
-            entries: Cell::new(entries),
-            hops: Cell::new(u64::MAX),
-            departed: None,
-        }
+        Board { order: schema.order(), store, marker, schema, since, entries, hops: u64::MAX, departed: None }
     }
 
     pub fn schema(&self) -> &Arc<Schema> {
@@ -138,8 +142,8 @@ impl<S: Store> Board<S> {
         self.marker.as_ref().map(|marker| marker_text(marker.as_ref()))
     }
 
-    pub fn set_max_hops(&self, hops: u64) {
-        self.hops.set(hops);
+    pub fn set_max_hops(&mut self, hops: u64) {
+        self.hops = hops;
     }
 
     /// From now on the names of members that leave are kept, for [`Board::departed`].
@@ -147,7 +151,7 @@ impl<S: Store> Board<S> {
         self.departed = Some(Vec::new());
     }
 
-    pub fn departed(&self) -> &[S::Name] {
+    pub fn departed(&self) -> &[S::Element] {
         self.departed.as_deref().unwrap_or_default()
     }
 
@@ -169,27 +173,27 @@ impl<S: Store> Board<S> {
     }
 
     #[inline]
-    pub fn members(&self) -> Result<u64> {
-        Ok(self.store.card().saturating_sub(self.elements_below_members()?))
+    pub fn members(&mut self) -> Result<u64> {
+        Ok(self.store.len().saturating_sub(self.elements_below_members()?))
     }
 
     /// How many elements are below all members: the marker, and the index.
-    fn elements_below_members(&self) -> Result<u64> {
+    fn elements_below_members(&mut self) -> Result<u64> {
         let marker = u64::from(self.marker.is_some());
-        if let Some(entries) = self.entries.get() {
+        if let Some(entries) = self.entries {
             return Ok(marker + entries);
         }
         let below = self.store.count_below(TOP_OF_INDEX, true)?;
-        self.entries.set(Some(below.saturating_sub(marker)));
+        self.entries = Some(below.saturating_sub(marker));
         Ok(below)
     }
 
     fn has_no_entries(&self) -> bool {
-        self.entries.get() == Some(0)
+        self.entries == Some(0)
     }
 
     /// How many members have index entries, because their score does not hold all of their values or their name is special.
-    pub fn overflow(&self) -> Result<u64> {
+    pub fn overflow(&mut self) -> Result<u64> {
         if self.has_no_entries() {
             return Ok(0);
         }
@@ -198,45 +202,42 @@ impl<S: Store> Board<S> {
     }
 
     #[inline(always)]
-    fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
-        match self.schema.layout.decode(score, element.as_ref(), self.since) {
-            Some(decoded) => Ok(decoded),
-            None => Err(Error::Undecodable(Shown::new(element.as_ref()))),
-        }
+    fn decode(&self, element: &S::Element, score: f64) -> Result<Decoded> {
+        decode(&self.schema, self.since, element.as_ref(), score)
     }
 
-    pub fn name_of<'e>(&self, element: &'e S::Name) -> &'e [u8] {
-        self.split(element).map_or(element.as_ref(), |(_, name)| name)
+    pub fn name_of<'e>(&self, element: &'e S::Element) -> &'e [u8] {
+        name_of(&self.schema, element.as_ref())
     }
 
-    fn member_of(&self, element: &S::Name) -> S::Name {
-        self.split(element).map_or_else(|| element.clone(), |(_, name)| self.store.name(name))
+    fn member_of(&self, element: &S::Element) -> S::Element {
+        self.split(element).map_or_else(|| element.clone(), |(_, name)| S::Element::from(name))
     }
 
     /// The element of a member that belongs in this place.
-    fn element(&self, key: &SortKey, member: &S::Name) -> S::Name {
+    fn element(&self, key: &SortKey, member: &S::Element) -> S::Element {
         if !self.schema.layout.is_coded() {
             return member.clone();
         }
         match key.tail_before(member.as_ref()) {
             [] => member.clone(),
-            tail => wrapped(&self.store, tail, member.as_ref()),
+            tail => wrapped::<S>(tail, member.as_ref()),
         }
     }
 
     #[inline(always)]
-    pub fn find(&self, member: &S::Name) -> Result<Option<Found<S::Name>>> {
+    pub fn find(&self, member: &S::Element) -> Result<Option<Found<S::Element>>> {
         let Some((element, score)) = self.locate(member)? else { return Ok(None) };
         let decoded = self.decode(&element, score)?;
         Ok(Some(Found { element, score, decoded }))
     }
 
-    pub fn has(&self, member: &S::Name) -> bool {
+    pub fn has(&self, member: &S::Element) -> bool {
         matches!(self.locate(member), Ok(Some(_)))
     }
 
     /// The element and the score of a member. They may not decode.
-    fn locate(&self, member: &S::Name) -> Result<Option<(S::Name, f64)>> {
+    fn locate(&self, member: &S::Element) -> Result<Option<(S::Element, f64)>> {
         let is_coded = self.schema.layout.is_coded();
         if !is_coded || !needs_wrapping(member.as_ref()) {
             if let Some(score) = self.store.score(member) {
@@ -252,17 +253,17 @@ impl<S: Store> Board<S> {
     }
 
     /// Positions count members from the best on, from 0.
-    fn index_at(&self, position: u64) -> Result<u64> {
+    fn index_at(&mut self, position: u64) -> Result<u64> {
         Ok(match self.order {
-            Order::Descending => self.store.card().saturating_sub(position + 1),
+            Order::Descending => self.store.len().saturating_sub(position + 1),
             Order::Ascending => self.elements_below_members()? + position,
         })
     }
 
-    pub fn position(&self, element: &S::Name) -> Result<Option<u64>> {
+    pub fn position(&mut self, element: &S::Element) -> Result<Option<u64>> {
         let Some(index) = self.store.index(element)? else { return Ok(None) };
         Ok(Some(match self.order {
-            Order::Descending => self.store.card().saturating_sub(index + 1),
+            Order::Descending => self.store.len().saturating_sub(index + 1),
             Order::Ascending => index.saturating_sub(self.elements_below_members()?),
         }))
     }

@@ -6,10 +6,10 @@
 use super::layout::SortKey;
 use super::rank::{Edge, Kind};
 use super::schema::{Order, TieRule, Ties};
-use super::store::Store;
 use super::value::Tuple;
 use super::Board;
 use crate::error::{Error, Result};
+use crate::zset::SortedSet;
 
 pub struct Point<'n> {
     pub values: Tuple,
@@ -25,21 +25,21 @@ enum Equals {
     Behind,
 }
 
-impl<S: Store> Board<S> {
+impl<S: SortedSet> Board<S> {
     /// The positions of up to `count` rows after a point: the first position, and the number of rows.
-    pub fn positions_after(&self, point: &Point, count: u64) -> Result<(u64, u64)> {
+    pub fn positions_after(&mut self, point: &Point, count: u64) -> Result<(u64, u64)> {
         let first = self.before_point(point, Equals::Before)?;
         Ok((first, self.members()?.saturating_sub(first).min(count)))
     }
 
     /// The positions of up to `count` rows just before a point: the first position, and the number of rows.
-    pub fn positions_before(&self, point: &Point, count: u64) -> Result<(u64, u64)> {
+    pub fn positions_before(&mut self, point: &Point, count: u64) -> Result<(u64, u64)> {
         let end = self.before_point(point, Equals::Behind)?;
         Ok((end.saturating_sub(count), end.min(count)))
     }
 
     /// The rank that a new member at this point would get. The point of a member gives the rank of this member.
-    pub fn rank_at_point(&self, point: &Point, kind: Kind) -> Result<u64> {
+    pub fn rank_at_point(&mut self, point: &Point, kind: Kind) -> Result<u64> {
         self.time_of(point)?;
         if kind != Kind::Ordinal {
             return self.rank_for(&point.values, kind);
@@ -66,7 +66,7 @@ impl<S: Store> Board<S> {
         Ok(Some(at))
     }
 
-    fn before_point(&self, point: &Point, equals: Equals) -> Result<u64> {
+    fn before_point(&mut self, point: &Point, equals: Equals) -> Result<u64> {
         let time = self.time_of(point)?;
         let layout = &self.schema.layout;
         // In the sorted set, the edge is either above or below the members that are equal to the point.
@@ -76,9 +76,9 @@ impl<S: Store> Board<S> {
             None => layout.group_edge(&point.values, above),
         };
         let Some(name) = point.member.filter(|_| self.is_named(point)) else {
-            return self.better_than_index(self.index_of(&Edge::at(key, above), None)?);
+            return self.better_than_edge(&Edge::at(key, above), None);
         };
-        let element = self.element(&key, &self.store.name(name));
+        let element = self.element(&key, &S::Element::from(name));
         // Usually the member is still there, and its index can be looked up without a search.
         let index = match self.store.score(&element) {
             Some(score) if score == key.score => self.store.index(&element)?.map(|index| index + u64::from(above)),
@@ -86,10 +86,7 @@ impl<S: Store> Board<S> {
         };
         match index {
             Some(index) => self.better_than_index(index),
-            None => {
-                let edge = Edge::at_element(key.score, element.as_ref(), above);
-                self.better_than_index(self.index_of(&edge, None)?)
-            }
+            None => self.better_than_edge(&Edge::at_element(key.score, element.as_ref(), above), None),
         }
     }
 }

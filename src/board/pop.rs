@@ -1,13 +1,13 @@
 //! Removes members from one end of the board, for `RANK.POP`.
 
 use super::index::misindexed;
-use super::store::Store;
 use super::{Board, Row};
 use crate::error::Result;
+use crate::zset::SortedSet;
 
-impl<S: Store> Board<S> {
+impl<S: SortedSet> Board<S> {
     /// The positions of the best or the worst `count` members: the first position, and the number of members.
-    pub fn positions_at_end(&self, count: u64, worst: bool) -> Result<(u64, u64)> {
+    pub fn positions_at_end(&mut self, count: u64, worst: bool) -> Result<(u64, u64)> {
         let members = self.members()?;
         let count = count.min(members);
         Ok((if worst { members - count } else { 0 }, count))
@@ -19,7 +19,7 @@ impl<S: Store> Board<S> {
         for row in rows {
             // Of a name that is there twice, or has lost its entries, a look-up finds another element, or none. Then the
             // row would be returned again and again.
-            let found = self.find(&self.store.name(row.member()))?;
+            let found = self.find(&S::Element::from(row.member()))?;
             match found.filter(|found| found.decoded.values == row.values && found.decoded.time == row.time) {
                 Some(found) => elements.push(found.element),
                 None => return Err(misindexed(row.member())),

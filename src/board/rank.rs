@@ -8,10 +8,10 @@ use super::code::TOP_OF_INDEX;
 use super::index::WRAPPED_TAG;
 use super::layout::SortKey;
 use super::schema::{Order, Ties};
-use super::store::{Direction, Store};
 use super::value::{Tuple, Value};
-use super::{Board, Found};
+use super::{decode, Board, Found};
 use crate::error::{Error, Result};
+use crate::zset::{Direction, SortedSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -71,7 +71,7 @@ const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 /// Longer groups are hopped over instead of stepped through.
 pub(super) const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
 
-impl<S: Store> Board<S> {
+impl<S: SortedSet> Board<S> {
     pub fn default_kind(&self) -> Kind {
         match self.schema.rules.ties {
             Ties::Shared => Kind::Competition,
@@ -79,7 +79,7 @@ impl<S: Store> Board<S> {
         }
     }
 
-    pub fn rank(&self, found: &Found<S::Name>, kind: Kind) -> Result<u64> {
+    pub fn rank(&mut self, found: &Found<S::Element>, kind: Kind) -> Result<u64> {
         Ok(1 + match kind {
             Kind::Competition => self.better(&found.decoded.values, Some(found))?,
             Kind::Dense => self.better_groups(&found.decoded.values, None)?,
@@ -88,7 +88,7 @@ impl<S: Store> Board<S> {
     }
 
     /// The rank that a newcomer with these values would get, behind its equals.
-    pub fn rank_for(&self, values: &[Value], kind: Kind) -> Result<u64> {
+    pub fn rank_for(&mut self, values: &[Value], kind: Kind) -> Result<u64> {
         let members = self.members()?;
         Ok(1 + match kind {
             Kind::Competition => self.better(values, None)?,
@@ -97,7 +97,7 @@ impl<S: Store> Board<S> {
         })
     }
 
-    pub fn compare(&self, a: &Found<S::Name>, b: &Found<S::Name>) -> Ordering {
+    pub fn compare(&self, a: &Found<S::Element>, b: &Found<S::Element>) -> Ordering {
         self.best_first((a.score, a.element.as_ref()), (b.score, b.element.as_ref()))
     }
 
@@ -111,45 +111,56 @@ impl<S: Store> Board<S> {
         }
     }
 
-    pub fn better(&self, values: &[Value], own: Option<&Found<S::Name>>) -> Result<u64> {
-        let lone_score = match own {
+    pub fn better(&mut self, values: &[Value], own: Option<&Found<S::Element>>) -> Result<u64> {
+        let above = self.order == Order::Descending;
+        let score = match own {
             // A member that fits has its score with its equals alone.
             Some(own) if !self.schema.layout.has_time() && self.split(&own.element).is_none() => Some(own.score),
-            _ => self.schema.layout.lone_score(values),
+            _ => self.schema.layout.score_only(values),
         };
-        let index = match (lone_score, self.order) {
-            (Some(score), order) => self.index_of_score(score, order == Order::Descending, own)?,
-            (None, order) => self.index_of(&self.group_edge(values, order == Order::Descending), own)?,
-        };
+        match score {
+            Some(score) => {
+                let index = self.index_of_score(score, above, own)?;
+                self.better_than_index(index)
+            }
+            None => self.better_than_edge(&self.group_edge(values, above), own),
+        }
+    }
+
+    pub(super) fn better_than_edge(&mut self, edge: &Edge, own: Option<&Found<S::Element>>) -> Result<u64> {
+        let index = self.index_of(edge, own)?;
         self.better_than_index(index)
     }
 
     /// How many members are on the better side of an index between elements.
-    pub(super) fn better_than_index(&self, index: u64) -> Result<u64> {
+    pub(super) fn better_than_index(&mut self, index: u64) -> Result<u64> {
         Ok(match self.order {
-            Order::Descending => self.store.card().saturating_sub(index),
+            Order::Descending => self.store.len().saturating_sub(index),
             Order::Ascending => index.saturating_sub(self.elements_below_members()?),
         })
     }
 
-    pub fn worse(&self, values: &[Value]) -> Result<u64> {
+    pub fn worse(&mut self, values: &[Value]) -> Result<u64> {
         let edge = self.group_edge(values, self.order == Order::Ascending);
-        Ok(self.members()?.saturating_sub(self.better_than_index(self.index_of(&edge, None)?)?))
+        Ok(self.members()?.saturating_sub(self.better_than_edge(&edge, None)?))
     }
 
     fn group_edge(&self, values: &[Value], above: bool) -> Edge {
         Edge::at(self.schema.layout.group_edge(values, above), above)
     }
 
-    fn index_of_score(&self, score: f64, after: bool, own: Option<&Found<S::Name>>) -> Result<u64> {
+    fn index_of_score(&mut self, score: f64, after: bool, own: Option<&Found<S::Element>>) -> Result<u64> {
         match own {
-            Some(own) if own.score == score => self.store.count_below_own(&own.element, score, after),
+            // If no other element has the score, there is no need to make a string of the element at the edge.
+            Some(own) if own.score == score && self.store.count_at(score, 2) == 1 => {
+                Ok(self.store.index(&own.element)?.unwrap_or(0) + u64::from(after))
+            }
             _ => self.store.count_below(score, after),
         }
     }
 
     /// How many elements are below the edge. `own` is a member of the group that the edge belongs to.
-    pub(super) fn index_of(&self, edge: &Edge, own: Option<&Found<S::Name>>) -> Result<u64> {
+    fn index_of(&mut self, edge: &Edge, own: Option<&Found<S::Element>>) -> Result<u64> {
         let score = edge.score;
         if edge.bytes.is_empty() && !edge.whole {
             return self.index_of_score(score, edge.after, own);
@@ -159,7 +170,10 @@ impl<S: Store> Board<S> {
             // too much.
             match self.store.count_at(score, NEARBY + 1) {
                 1 => return Ok(self.store.index(&own.element)?.unwrap_or(0) + u64::from(edge.after)),
-                count if count > NEARBY => return self.gallop(edge, self.store.index(&own.element)?.unwrap_or(0)),
+                count if count > NEARBY => {
+                    let index = self.store.index(&own.element)?.unwrap_or(0);
+                    return self.gallop(edge, index);
+                }
                 _ => {}
             }
         }
@@ -167,27 +181,30 @@ impl<S: Store> Board<S> {
         let direction = if edge.after { Direction::Down } else { Direction::Up };
         let mut steps = 0;
         let mut reached = true;
-        self.store.walk_score(score, direction, &mut |element| {
+        for (element, _) in self.store.cursor(score..=score, direction) {
             if edge.is_above(element.as_ref(), score) == edge.after {
-                return false;
+                break;
             }
             reached = steps < NEARBY;
-            steps += u64::from(reached);
-            reached
-        });
+            if !reached {
+                break;
+            }
+            steps += 1;
+        }
         if reached {
             let outer = self.store.count_below(score, edge.after)?;
             return Ok(if edge.after { outer.saturating_sub(steps) } else { outer + steps });
         }
-        self.bisect(edge, self.store.count_below(score, false)?, self.store.count_below(score, true)?)
+        let (first, end) = (self.store.count_below(score, false)?, self.store.count_below(score, true)?);
+        self.bisect(edge, first, end)
     }
 
-    fn index_is_below(&self, index: u64, edge: &Edge) -> Result<bool> {
+    fn index_is_below(&mut self, index: u64, edge: &Edge) -> Result<bool> {
         Ok(self.store.at(index)?.is_some_and(|(element, score)| edge.is_above(element.as_ref(), score)))
     }
 
     /// The edge's index, searched in steps that double from a member of its group on.
-    fn gallop(&self, edge: &Edge, own: u64) -> Result<u64> {
+    fn gallop(&mut self, edge: &Edge, own: u64) -> Result<u64> {
         let mut step = 1;
         if edge.after {
             let mut low = own + 1;
@@ -205,7 +222,7 @@ impl<S: Store> Board<S> {
         self.bisect(edge, high.saturating_sub(step), high)
     }
 
-    fn bisect(&self, edge: &Edge, mut low: u64, mut high: u64) -> Result<u64> {
+    fn bisect(&mut self, edge: &Edge, mut low: u64, mut high: u64) -> Result<u64> {
         while low < high {
             let middle = low + (high - low) / 2;
             if self.index_is_below(middle, edge)? {
@@ -215,12 +232,6 @@ impl<S: Store> Board<S> {
             }
         }
         Ok(low)
-    }
-
-    /// Uses up one of the distinct scores that a `DENSE` rank may pass.
-    fn hop(&self) -> Result<()> {
-        self.hops.set(self.hops.get().checked_sub(1).ok_or(Error::TooManyHops)?);
-        Ok(())
     }
 
     pub(super) fn towards_best(&self) -> Direction {
@@ -240,20 +251,22 @@ impl<S: Store> Board<S> {
 
     /// How many distinct values better than these are on the board, up to and with `until`. So several members, best
     /// first, share one walk.
-    pub fn better_groups(&self, values: &[Value], until: Option<&Tuple>) -> Result<u64> {
-        let mut groups = 0;
-        if let Some(nearest) = self.better(values, None)?.checked_sub(1) {
-            self.walk_groups(nearest, self.towards_best(), &mut |values, _| {
-                self.hop()?;
-                groups += 1;
-                Ok(until != Some(values))
-            })?;
-        }
-        Ok(groups)
+    pub fn better_groups(&mut self, values: &[Value], until: Option<&Tuple>) -> Result<u64> {
+        let Some(nearest) = self.better(values, None)?.checked_sub(1) else { return Ok(0) };
+        let (mut groups, most) = (0, self.hops);
+        let walked = self.walk_groups(nearest, self.towards_best(), &mut |values, _| {
+            if groups == most {
+                return Err(Error::TooManyHops);
+            }
+            groups += 1;
+            Ok(until != Some(values))
+        });
+        self.hops -= groups;
+        walked.map(|()| groups)
     }
 
     /// The position after this many groups, starting from the first position of a group.
-    pub fn skip_groups(&self, from: u64, groups: u64) -> Result<u64> {
+    pub fn skip_groups(&mut self, from: u64, groups: u64) -> Result<u64> {
         let members = self.members()?;
         if groups >= members {
             return Ok(members);
@@ -272,7 +285,7 @@ impl<S: Store> Board<S> {
     /// Visits the values of each group from a position on, and the position at which the walk meets it, until `visit` says
     /// false. Steps through small groups, and jumps over the rest of a large one.
     fn walk_groups(
-        &self,
+        &mut self,
         from: u64,
         direction: Direction,
         visit: &mut dyn FnMut(&Tuple, u64) -> Result<bool>,
@@ -282,25 +295,31 @@ impl<S: Store> Board<S> {
         let mut next = Some(from).filter(|from| *from < members);
         let mut last: Option<(f64, Tuple)> = None;
         while let Some(mut position) = next {
-            let (mut run, mut is_over) = (0, false);
-            self.store.walk(self.index_at(position)?.into(), direction, &mut |element, score| {
+            let index = self.index_at(position)?;
+            let mut run = 0;
+            let mut walk = self.store.walk(index, direction)?;
+            while run < LONG_GROUP {
+                let Some((element, score)) = walk.next()? else { return Ok(()) };
                 // Where scores hold all values, members with equal scores are not decoded.
-                let is_equal = matches!(&last, Some((own, _)) if *own == score && self.schema.layout.has_lone_scores());
-                let values = if is_equal { None } else { Some(self.decode(&element, score)?.values) };
-                if let Some(values) = values.filter(|values| last.as_ref().is_none_or(|(_, own)| own != values)) {
-                    if !visit(&values, position)? {
-                        is_over = true;
-                        return Ok(false);
+                let is_equal = matches!(&last, Some((own, _)) if *own == score && self.schema.layout.scores_hold_all());
+                if !is_equal {
+                    let values = decode(&self.schema, self.since, element.as_ref(), score)?.values;
+                    if last.as_ref().is_none_or(|(_, own)| *own != values) {
+                        if !visit(&values, position)? {
+                            return Ok(());
+                        }
+                        (last, run) = (Some((score, values)), 0);
                     }
-                    (last, run) = (Some((score, values)), 0);
                 }
                 run += 1;
                 let step = if towards_worst { position.checked_add(1) } else { position.checked_sub(1) };
-                is_over = step.is_none_or(|step| step >= members);
-                position = step.unwrap_or(0);
-                Ok(!is_over && run < LONG_GROUP)
-            })?;
-            let (false, Some((_, values))) = (is_over, &last) else { return Ok(()) };
+                match step.filter(|step| *step < members) {
+                    Some(step) => position = step,
+                    None => return Ok(()),
+                }
+            }
+            drop(walk);
+            let Some((_, values)) = &last else { return Ok(()) };
             next = if towards_worst {
                 Some(members.saturating_sub(self.worse(values)?)).filter(|position| *position < members)
             } else {
@@ -311,19 +330,18 @@ impl<S: Store> Board<S> {
     }
 
     /// The positions of the members with these values: the first, and the one after the last.
-    pub fn group_positions(&self, values: &[Value], own: &Found<S::Name>) -> Result<(u64, u64)> {
+    pub fn group_positions(&mut self, values: &[Value], own: &Found<S::Element>) -> Result<(u64, u64)> {
         let first = self.better(values, Some(own))?;
         Ok((first, self.members()?.saturating_sub(self.worse(values)?)))
     }
 
     /// The positions of the members whose first field lies between two bounds.
-    pub fn first_field_positions(&self, min: FieldBound, max: FieldBound) -> Result<(u64, u64)> {
+    pub fn first_field_positions(&mut self, min: FieldBound, max: FieldBound) -> Result<(u64, u64)> {
         let members = self.members()?;
         let (Some(low), Some(high)) = (self.field_edge(min, false)?, self.field_edge(max, true)?) else {
             return Ok((0, 0));
         };
-        let better_than = |edge| self.better_than_index(self.index_of(edge, None)?);
-        let (low, high) = (better_than(&low)?, better_than(&high)?);
+        let (low, high) = (self.better_than_edge(&low, None)?, self.better_than_edge(&high, None)?);
         let (first, end) = match self.order {
             Order::Descending => (high, low),
             Order::Ascending => (low, high),

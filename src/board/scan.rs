@@ -8,9 +8,9 @@
 use base64::prelude::{Engine, BASE64_URL_SAFE_NO_PAD};
 
 use super::index::{split_entry, ENTRY_TAG, WRAPPED_TAG};
-use super::store::Store;
 use super::{Board, Row};
 use crate::error::Result;
+use crate::zset::SortedSet;
 
 /// How many elements are fetched at a time with the server's cursor: few enough to take little time.
 const STRIDE: u64 = 32;
@@ -55,11 +55,11 @@ pub struct Step {
     pub most: u64,
 }
 
-impl<S: Store> Board<S> {
+impl<S: SortedSet> Board<S> {
     /// One step of a scan. Passes rows to `visit` until it returns false. The ranks of these rows have no meaning.
     /// Returns the next cursor. The server returns a small sorted set as a whole: if that is too much for one step, the
     /// members are returned in the order of their names.
-    pub fn scan(&self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row) -> bool) -> Result<Cursor> {
+    pub fn scan(&mut self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row) -> bool) -> Result<Cursor> {
         let members = self.members()?;
         if members == 0 {
             return Ok(Cursor::End);
@@ -107,7 +107,7 @@ impl<S: Store> Board<S> {
     }
 
     /// The member that is returned when the scan meets an element.
-    fn scanned_name(&self, element: S::Name) -> Result<Option<S::Name>> {
+    fn scanned_name(&self, element: S::Element) -> Result<Option<S::Element>> {
         if self.marker.as_ref().is_some_and(|marker| marker.as_ref() == element.as_ref()) {
             return Ok(None);
         }
@@ -117,7 +117,7 @@ impl<S: Store> Board<S> {
         match element.as_ref().first() {
             Some(&ENTRY_TAG) => {
                 let first = split_entry(element.as_ref()).filter(|(number, _)| *number == 0);
-                Ok(first.map(|(_, name)| self.store.name(name)))
+                Ok(first.map(|(_, name)| S::Element::from(name)))
             }
             // It is returned with its entry.
             Some(&WRAPPED_TAG) => {
@@ -131,7 +131,7 @@ impl<S: Store> Board<S> {
     /// One step through all members in the order of their names, starting after one.
     fn scan_whole(
         &self,
-        mut names: Vec<S::Name>,
+        mut names: Vec<S::Element>,
         after: Option<&[u8]>,
         most: u64,
         visit: &mut dyn FnMut(Row) -> bool,
@@ -146,7 +146,7 @@ impl<S: Store> Board<S> {
         Ok(names.last().filter(|_| has_more).map_or(Cursor::End, |name| Cursor::Name(name.as_ref().to_vec())))
     }
 
-    fn visit_member(&self, name: &S::Name, visit: &mut dyn FnMut(Row) -> bool) -> Result<bool> {
+    fn visit_member(&self, name: &S::Element, visit: &mut dyn FnMut(Row) -> bool) -> Result<bool> {
         Ok(match self.find(name)? {
             Some(found) => visit(self.row_of(&found.element, found.decoded, 0)),
             None => true,

@@ -3,9 +3,9 @@
 use super::index::{
     entry, entry_scores, is_entry, needs_wrapping, read_entries, split_entry, wrapped, Entries, ENTRY_TAG,
 };
-use super::store::Store;
 use super::Board;
 use crate::error::Result;
+use crate::zset::SortedSet;
 
 const MOST_EXAMPLES: usize = 10;
 /// Elements between two looks at the clock. They take little time compared with a step.
@@ -41,7 +41,7 @@ impl Report {
     }
 }
 
-impl<S: Store> Board<S> {
+impl<S: SortedSet> Board<S> {
     /// One step of about `count` elements, from the server's own cursor on. It ends early when it is `late`.
     pub fn verify(&mut self, from: u64, count: u64, repair: bool, late: impl Fn() -> bool) -> Result<Report> {
         let mut report = Report { cursor: from, ..Report::default() };
@@ -65,7 +65,7 @@ impl<S: Store> Board<S> {
         Ok(report)
     }
 
-    fn verify_element(&mut self, element: &S::Name, score: f64, repair: bool, report: &mut Report) {
+    fn verify_element(&mut self, element: &S::Element, score: f64, repair: bool, report: &mut Report) {
         if self.marker.as_ref().is_some_and(|marker| marker.as_ref() == element.as_ref()) {
             return;
         }
@@ -88,13 +88,13 @@ impl<S: Store> Board<S> {
         }
     }
 
-    fn verify_entry(&mut self, element: &S::Name, repair: bool, report: &mut Report) {
+    fn verify_entry(&mut self, element: &S::Element, repair: bool, report: &mut Report) {
         let Some((number, name)) = split_entry(element.as_ref()) else { return };
         let leads_to_member = match read_entries(&self.store, name) {
             Entries::Tail(tail) => {
                 // One that does not decode is reported as such, and keeps its entries. One at -inf does not stay.
                 let is_part = usize::from(number) < entry_scores(&tail).count();
-                let score = self.store.score(&wrapped(&self.store, &tail, name));
+                let score = self.store.score(&wrapped::<S>(&tail, name));
                 is_part && score.is_some_and(|score| score > f64::NEG_INFINITY)
             }
             Entries::Absent | Entries::Damaged => false,
@@ -106,13 +106,13 @@ impl<S: Store> Board<S> {
         report.example(name);
         if repair {
             self.store.remove(element);
-            self.entries.set(None);
+            self.entries = None;
             report.repaired += 1;
         }
     }
 
     /// An element that decodes: whether it is the only one of its name, and its entries lead to it.
-    fn verify_member(&mut self, element: &S::Name, repair: bool, report: &mut Report) {
+    fn verify_member(&mut self, element: &S::Element, repair: bool, report: &mut Report) {
         let name = self.member_of(element);
         let others = self.other_elements(&name, element);
         if others.is_empty() && self.check_entries(element).is_ok() {
@@ -135,19 +135,19 @@ impl<S: Store> Board<S> {
     }
 
     /// The other elements of a name that can be found: under its own name, and by its entries.
-    fn other_elements(&self, name: &S::Name, own: &S::Name) -> Vec<S::Name> {
+    fn other_elements(&self, name: &S::Element, own: &S::Element) -> Vec<S::Element> {
         let bare = Some(name.clone()).filter(|name| !needs_wrapping(name.as_ref()));
         let wrapped = match read_entries(&self.store, name.as_ref()) {
-            Entries::Tail(tail) => Some(wrapped(&self.store, &tail, name.as_ref())),
+            Entries::Tail(tail) => Some(wrapped::<S>(&tail, name.as_ref())),
             Entries::Absent | Entries::Damaged => None,
         };
-        let is_other = |other: &S::Name| other.as_ref() != own.as_ref() && self.store.score(other).is_some();
+        let is_other = |other: &S::Element| other.as_ref() != own.as_ref() && self.store.score(other).is_some();
         bare.into_iter().chain(wrapped).filter(is_other).collect()
     }
 
     /// Of several elements for one name the best stays, with its entries.
-    fn keep_best_of(&mut self, name: &S::Name, own: &S::Name, others: Vec<S::Name>) {
-        let mut all: Vec<(f64, S::Name)> = others
+    fn keep_best_of(&mut self, name: &S::Element, own: &S::Element, others: Vec<S::Element>) {
+        let mut all: Vec<(f64, S::Element)> = others
             .into_iter()
             .chain([own.clone()])
             .map(|element| {
@@ -157,7 +157,7 @@ impl<S: Store> Board<S> {
             .collect();
         // An element that does not decode is never the best.
         all.sort_by(|a, b| {
-            let decodes = |(score, element): &(f64, S::Name)| self.decode(element, *score).is_ok();
+            let decodes = |(score, element): &(f64, S::Element)| self.decode(element, *score).is_ok();
             let order = self.best_first((a.0, a.1.as_ref()), (b.0, b.1.as_ref()));
             decodes(b).cmp(&decodes(a)).then(order)
         });
@@ -166,7 +166,7 @@ impl<S: Store> Board<S> {
         self.replace_entries(None, Some(&best));
         let own = self.split(&best).map_or(0, |(tail, _)| entry_scores(tail).count());
         for number in own..=usize::from(u8::MAX) {
-            let entry = entry(&self.store, number as u8, name.as_ref());
+            let entry = entry::<S>(number as u8, name.as_ref());
             if !self.store.remove(&entry) {
                 break;
             }
@@ -174,6 +174,6 @@ impl<S: Store> Board<S> {
         for other in all {
             self.store.remove(&other);
         }
-        self.entries.set(None);
+        self.entries = None;
     }
 }

@@ -4,6 +4,7 @@
 //! sorted set. In between, other boards can be planned, so that a write to several boards is done on all of them or on none.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Bound;
 
 use smallvec::SmallVec;
 
@@ -11,10 +12,10 @@ use super::index::{misindexed, needs_wrapping};
 use super::layout::{Decoded, SortKey};
 use super::marker::MARKER_START;
 use super::schema::{Order, TieRule, Ties, Update};
-use super::store::{Only, Put, Store};
 use super::value::{Tuple, Value};
 use super::{Board, Found};
 use crate::error::{Error, Result};
+use crate::zset::{Only, Put, SortedSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scores {
@@ -144,16 +145,16 @@ pub enum Plan<N> {
     },
 }
 
-impl<S: Store> Board<S> {
+impl<S: SortedSet> Board<S> {
     /// Plans and commits. If it fails, nothing has changed.
-    pub fn write(&mut self, write: &Write, pairs: &[Pair<S::Name>]) -> Result<Written> {
+    pub fn write(&mut self, write: &Write, pairs: &[Pair<S::Element>]) -> Result<Written> {
         let mut plan = self.plan(write, pairs, Turn::First)?;
         self.commit(write, pairs, &mut plan)
     }
 
     /// Looks up what a write needs, and finds everything that can be wrong with it.
     #[inline]
-    pub fn plan(&self, write: &Write, pairs: &[Pair<S::Name>], turn: Turn) -> Result<Plan<S::Name>> {
+    pub fn plan(&mut self, write: &Write, pairs: &[Pair<S::Element>], turn: Turn) -> Result<Plan<S::Element>> {
         self.check_names(pairs)?;
         let wants_little = write.wants == Wants::Nothing || write.wants == Wants::Scores && write.scores == Scores::Add;
         if let ([pair], None, true) = (pairs, write.keep, wants_little) {
@@ -167,24 +168,24 @@ impl<S: Store> Board<S> {
     /// Where the score holds all values and nothing else matters, a single member is written without a look-up. On a coded
     /// board that is so as long as all members fit. (Without this, `RANK.ADD` takes 10 % more instructions on such boards.)
     #[inline]
-    fn plan_score_only(&self, write: &Write, pair: &Pair<S::Name>) -> Result<Option<Plan<S::Name>>> {
+    fn plan_score_only(&self, write: &Write, pair: &Pair<S::Element>) -> Result<Option<Plan<S::Element>>> {
         let layout = &self.schema.layout;
         let is_own_element = !layout.is_coded() || self.has_no_entries() && !needs_wrapping(pair.member.as_ref());
         if layout.has_time() || pair.kept != 0 || !is_own_element {
             return Ok(None);
         }
         if write.scores == Scores::Set {
-            return Ok(layout.lone_score(&pair.values).map(|score| Plan::ScoreOnly { score, before: None }));
+            return Ok(layout.score_only(&pair.values).map(|score| Plan::ScoreOnly { score, before: None }));
         }
         let found = self.find(&pair.member)?;
         let values = self.values_then(found.as_ref(), pair, write)?;
         let before = found.map(|found| found.score);
-        Ok(layout.lone_score(&values).map(|score| Plan::ScoreOnly { score, before }))
+        Ok(layout.score_only(&values).map(|score| Plan::ScoreOnly { score, before }))
     }
 
     /// Members are looked up once, before the first change, so no lookup can fail halfway.
-    fn plan_members(&self, write: &Write, pairs: &[Pair<S::Name>], turn: Turn) -> Result<Plan<S::Name>> {
-        let mut members: SmallVec<[MemberWrite<S::Name>; 1]> = SmallVec::new();
+    fn plan_members(&mut self, write: &Write, pairs: &[Pair<S::Element>], turn: Turn) -> Result<Plan<S::Element>> {
+        let mut members: SmallVec<[MemberWrite<S::Element>; 1]> = SmallVec::new();
         let mut indexes: SmallVec<[usize; 1]> = SmallVec::new();
         // With one pair there is nothing to compare.
         let mut known: Option<HashMap<&[u8], usize>> = (pairs.len() > 1).then(HashMap::new);
@@ -221,7 +222,12 @@ impl<S: Store> Board<S> {
     }
 
     #[inline]
-    pub fn commit(&mut self, write: &Write, pairs: &[Pair<S::Name>], plan: &mut Plan<S::Name>) -> Result<Written> {
+    pub fn commit(
+        &mut self,
+        write: &Write,
+        pairs: &[Pair<S::Element>],
+        plan: &mut Plan<S::Element>,
+    ) -> Result<Written> {
         match (plan, pairs) {
             (Plan::Members { members, indexes }, _) => self.commit_members(write, pairs, members, indexes),
             (Plan::ScoreOnly { score, before }, [Pair { member, .. }]) => {
@@ -247,8 +253,8 @@ impl<S: Store> Board<S> {
     fn commit_members(
         &mut self,
         write: &Write,
-        pairs: &[Pair<S::Name>],
-        members: &mut [MemberWrite<S::Name>],
+        pairs: &[Pair<S::Element>],
+        members: &mut [MemberWrite<S::Element>],
         indexes: &[usize],
     ) -> Result<Written> {
         let mut written = Written::default();
@@ -290,8 +296,8 @@ impl<S: Store> Board<S> {
         Ok(written)
     }
 
-    fn change(&self, member: &MemberWrite<S::Name>, write: &Write) -> Result<Change> {
-        let standing = |found: &Found<S::Name>, rank| Standing { rank, values: found.decoded.values.clone() };
+    fn change(&mut self, member: &MemberWrite<S::Element>, write: &Write) -> Result<Change> {
+        let standing = |found: &Found<S::Element>, rank| Standing { rank, values: found.decoded.values.clone() };
         let before = member.before.as_ref().map(|found| standing(found, member.rank_before));
         let after = match member.now() {
             None => None,
@@ -315,7 +321,7 @@ impl<S: Store> Board<S> {
 
     /// Checks that these members can be on this board: their names are not markers, and belong to its shard.
     #[inline]
-    fn check_names(&self, pairs: &[Pair<S::Name>]) -> Result<()> {
+    fn check_names(&self, pairs: &[Pair<S::Element>]) -> Result<()> {
         if !self.schema.layout.is_coded() {
             pairs.iter().try_for_each(|pair| check_unreserved(pair.member.as_ref()))?;
         }
@@ -327,14 +333,14 @@ impl<S: Store> Board<S> {
 
     /// A better member may have pushed this one out.
     #[inline]
-    fn note_eviction(&self, member: &mut MemberWrite<S::Name>, written: &Written) {
+    fn note_eviction(&self, member: &mut MemberWrite<S::Element>, written: &Written) {
         if written.evicted > 0 && member.now().is_some_and(|now| self.store.score(&now.element).is_none()) {
             member.outcome = Outcome::Evicted;
         }
     }
 
     /// Checks that there is no element in the member's new place that its entries do not lead to.
-    fn check_target(&self, member: &MemberWrite<S::Name>, pair: &Pair<S::Name>, target: &Target) -> Result<()> {
+    fn check_target(&self, member: &MemberWrite<S::Element>, pair: &Pair<S::Element>, target: &Target) -> Result<()> {
         let was_wrapped = member.now().is_some_and(|now| self.split(&now.element).is_some());
         if !self.schema.layout.is_coded() || !was_wrapped && target.key.tail_before(pair.member.as_ref()).is_empty() {
             // A name of its own was looked up, and is this member or nobody.
@@ -349,9 +355,10 @@ impl<S: Store> Board<S> {
     }
 
     #[inline]
-    fn values_then(&self, now: Option<&Found<S::Name>>, pair: &Pair<S::Name>, write: &Write) -> Result<Tuple> {
-        let base =
-            |now: Option<&Found<S::Name>>| now.map_or_else(|| self.schema.origin(), |now| now.decoded.values.clone());
+    fn values_then(&self, now: Option<&Found<S::Element>>, pair: &Pair<S::Element>, write: &Write) -> Result<Tuple> {
+        let base = |now: Option<&Found<S::Element>>| {
+            now.map_or_else(|| self.schema.origin(), |now| now.decoded.values.clone())
+        };
         if write.scores == Scores::Add {
             return self.schema.add(&base(now), &pair.values);
         }
@@ -367,7 +374,7 @@ impl<S: Store> Board<S> {
     }
 
     #[inline]
-    fn is_wanted(&self, member: &MemberWrite<S::Name>, values: &[Value], write: &Write) -> bool {
+    fn is_wanted(&self, member: &MemberWrite<S::Element>, values: &[Value], write: &Write) -> bool {
         match member.now() {
             None => write.only != Only::Existing,
             Some(_) if write.only == Only::New => false,
@@ -378,7 +385,7 @@ impl<S: Store> Board<S> {
 
     /// What a pair would make of a member, or what is wrong with its values.
     #[inline]
-    fn target(&self, now: Option<&Found<S::Name>>, pair: &Pair<S::Name>, write: &Write) -> Result<Target> {
+    fn target(&self, now: Option<&Found<S::Element>>, pair: &Pair<S::Element>, write: &Write) -> Result<Target> {
         let values = self.values_then(now, pair, write)?;
         let time = match (self.schema.rules.ties, now) {
             (Ties::Shared, _) => None,
@@ -393,8 +400,8 @@ impl<S: Store> Board<S> {
     #[inline]
     fn place(
         &mut self,
-        pair: &Pair<S::Name>,
-        member: &mut MemberWrite<S::Name>,
+        pair: &Pair<S::Element>,
+        member: &mut MemberWrite<S::Element>,
         Target { values, key, time }: Target,
         write: &Write,
         written: &mut Written,
@@ -427,15 +434,18 @@ impl<S: Store> Board<S> {
     }
 
     /// Whether a place is strictly better, by fields and time, than the member at a position.
-    fn beats(&self, key: &SortKey, position: u64) -> Result<bool> {
+    fn beats(&mut self, key: &SortKey, position: u64) -> Result<bool> {
         if self.schema.explicit && key.tail.is_empty() && position + 1 == self.members()? {
             // The position is that of the worst member, and no other code has this score: is any score on the far side?
             return Ok(match self.order {
-                Order::Descending => self.store.any_between(self.top_of_others(), key.score),
-                Order::Ascending => self.store.any_between(key.score, f64::INFINITY),
+                Order::Descending => {
+                    self.store.has_any((Bound::Excluded(self.top_of_others()), Bound::Excluded(key.score)))
+                }
+                Order::Ascending => self.store.has_any((Bound::Excluded(key.score), Bound::Excluded(f64::INFINITY))),
             });
         }
-        let Some((element, score)) = self.store.at(self.index_at(position)?)? else { return Ok(false) };
+        let index = self.index_at(position)?;
+        let Some((element, score)) = self.store.at(index)? else { return Ok(false) };
         // Where the scores are equal, both codes fit or neither does. If both do, they are equal.
         let tail = self.split(&element).map_or(&[][..], |(tail, _)| tail);
         let tail = if key.tail.is_empty() { &[] } else { tail };
@@ -448,7 +458,8 @@ impl<S: Store> Board<S> {
         match self.members()?.saturating_sub(keep) {
             0 => return Ok(()),
             1 => {
-                if let Some((worst, _)) = self.store.at(self.index_at(keep)?)? {
+                let index = self.index_at(keep)?;
+                if let Some((worst, _)) = self.store.at(index)? {
                     self.remove_member(&worst);
                 }
                 written.evicted += 1;

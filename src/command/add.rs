@@ -5,12 +5,13 @@ use super::write::{
     check_changes, check_declared, open_for, reply_change, write, Allowed, Opened, Periods, Records, WriteOptions,
 };
 use super::{open_to_write, ServerBoard};
-use crate::board::{Creation, Only, Pairs, Rules, Schema, Scores};
+use crate::board::{Creation, Pairs, Rules, Schema, Scores};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Args, Call, Text};
+use crate::zset::Only;
 
 const SYNTAX: &str = "key [BOARD fields:n] condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
     entry:{score ... member} ...";

@@ -31,12 +31,12 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     nothing_more(&args)?;
-    let board = open_to_read(call, key)?;
+    let mut board = open_to_read(call, key)?;
     if !board.store.exists() {
         call.reply().null();
         return Ok(());
     }
-    let (schema, members, overflow) = (board.schema(), board.members()?, board.overflow()?);
+    let (members, overflow, schema) = (board.members()?, board.overflow()?, board.schema());
     let reply = call.reply();
     let text = |name: &str, value: &str| {
         reply.bulk(name.as_bytes());

@@ -5,12 +5,13 @@ use super::periods::check_prefixes;
 use super::{forget_departed, open_to_read, open_to_write, ServerBoard};
 use crate::board::{
     client_data, client_period, parse_offset, parse_unit, parse_update, Alteration, Board, Creation, Period,
-    PeriodUnit, Rules, Store,
+    PeriodUnit, Rules,
 };
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result, Shown};
 use crate::server::{Access, Arg, Args, Call, Hash, Text, ZSet};
+use crate::zset::SortedSet;
 
 command! { CREATE = create;
     Doc::write("rank.create", "key \
@@ -74,7 +75,7 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
 
 /// The hashes that the board owns, and will own, if these rules make members leave.
 fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rules: &Rules) -> Result<Vec<Hash<'c>>> {
-    if rules.keep.is_none_or(|keep| board.store.card() <= keep) {
+    if rules.keep.is_none_or(|keep| board.store.len() <= keep) {
         return Ok(Vec::new());
     }
     let key = board.store.name().clone();

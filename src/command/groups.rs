@@ -47,7 +47,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     let limit = options.limit;
     check_rows((group.1 - group.0).saturating_sub(limit.offset).min(limit.count))?;
     let group = board.group_names(group, limit.offset, limit.count, rank)?;
-    let shown = options.shown(&board, hash.as_ref());
+    let shown = options.shown(board.schema(), hash.as_ref());
     let reply = call.reply();
     if options.json {
         let mut json = b"{\"rank\":".to_vec();
@@ -76,7 +76,8 @@ fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     // Each group has a row, so more groups than rows that are allowed need not be looked for.
     let end = board.skip_groups(first, options.limit.count.min(max_rows().saturating_add(1)))?;
     check_rows(end.saturating_sub(first))?;
-    let shown = options.shown(&board, hash.as_ref());
+    let schema = board.schema().clone();
+    let shown = options.shown(&schema, hash.as_ref());
     let (skipped, kind) = (options.limit.offset, options.group_kind());
     if options.json {
         let mut json = Vec::new();

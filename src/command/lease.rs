@@ -5,7 +5,7 @@ use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result, Shown};
 use crate::rate::{self, Clock, Holders, Verdict};
-use crate::server::{Access, Arg, Args, Call, LeaseKey};
+use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
 
 command! { ACQUIRE = acquire;
@@ -35,11 +35,8 @@ fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {
     let limit = rate::parse_limit(required(&mut args)?.bytes())?;
     let lease = lease(&mut args)?;
     let options = Options::parse(args, true)?;
-    let mut store = LeaseKey::open(call, key, Access::Write)?;
-    let (verdict, grant) = Holders::new(store.leases().as_mut(), options.clock(call))?.acquire(limit, lease)?;
-    if let Some(grant) = grant {
-        store.grant(&grant);
-    }
+    let mut limiter = Limiter::open(call, key, Access::Write);
+    let verdict = Holders::new(limiter.leases()?, options.clock(call))?.acquire(limit, lease)?;
     stats::LEASES.add(verdict.limited);
     let reply = call.reply();
     if options.json {
@@ -66,12 +63,9 @@ fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
     let token = token(required(&mut args)?)?;
     let lease = lease(&mut args)?;
     let options = Options::parse(args, false)?;
-    let mut store = LeaseKey::open(call, key, Access::Write)?;
-    let renewal = Holders::new(store.leases().as_mut(), options.clock(call))?.renew(token, lease)?;
-    if let Some(renewal) = &renewal {
-        store.renew(token, renewal);
-    }
-    call.reply().integer(i64::from(renewal.is_some()));
+    let mut limiter = Limiter::open(call, key, Access::Write);
+    let renewed = Holders::new(limiter.leases()?, options.clock(call))?.renew(token, lease)?;
+    call.reply().integer(i64::from(renewed));
     Ok(())
 }
 
@@ -84,19 +78,10 @@ fn release<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     tokens.sort_unstable();
     tokens.dedup();
-    let mut store = LeaseKey::open(call, key, Access::Write)?;
-    let mut held = Vec::with_capacity(tokens.len());
-    {
-        let mut leases = store.leases();
-        let mut holders = Holders::new(leases.as_mut(), Clock::new(call.ctx.now_micros(), None))?;
-        for token in tokens {
-            if holders.holds(token)? {
-                held.push(token);
-            }
-        }
-    }
-    store.release(&held);
-    call.reply().count(held.len() as u64);
+    let mut limiter = Limiter::open(call, key, Access::Write);
+    let clock = Clock::new(call.ctx.now_micros(), None);
+    let released = Holders::new(limiter.leases()?, clock)?.release(&tokens)?;
+    call.reply().count(released);
     Ok(())
 }
 
@@ -104,8 +89,8 @@ fn held<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let options = Options::parse(args, false)?;
-    let store = LeaseKey::open(call, key, Access::Read)?;
-    let (held, next_ms) = Holders::new(store.leases().as_mut(), options.clock(call))?.held_ms()?;
+    let mut limiter = Limiter::open(call, key, Access::Read);
+    let (held, next_ms) = Holders::new(limiter.leases()?, options.clock(call))?.held_ms()?;
     call.reply().integers(&[i64::try_from(held).unwrap_or(i64::MAX), next_ms]);
     Ok(())
 }

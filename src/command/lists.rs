@@ -46,20 +46,20 @@ command! { BEFORE = before;
 }
 
 /// The rows at some positions; an error if they are more than a reply may hold.
-fn rows_at<'c>(board: &ServerBoard<'c>, first: u64, count: u64, options: &ReadOptions) -> Result<Vec<Row>> {
+fn rows_at<'c>(board: &mut ServerBoard<'c>, first: u64, count: u64, options: &ReadOptions) -> Result<Vec<Row>> {
     check_rows(board.rows_from(first, count)?)?;
     board.rows(first, count, options.kind(board))
 }
 
 fn reply_rows<'c>(
     call: &'c Call<'c>,
-    board: &ServerBoard<'c>,
+    board: &mut ServerBoard<'c>,
     hash: Option<&Hash<'c>>,
     (first, count): (u64, u64),
     options: &ReadOptions,
 ) -> Result<()> {
     let rows = rows_at(board, first, count, options)?;
-    options.shown(board, hash).rows(&rows, &call.reply());
+    options.shown(board.schema(), hash).rows(&rows, &call.reply());
     Ok(())
 }
 
@@ -70,7 +70,7 @@ fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
     let options = ReadOptions::parse(args, Takes::ROWS)?;
     let mut board = open_to_read(call, key)?;
     let hash = options.look_at(call, &mut board)?;
-    reply_rows(call, &board, hash.as_ref(), (0, n), &options)
+    reply_rows(call, &mut board, hash.as_ref(), (0, n), &options)
 }
 
 fn range<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -84,7 +84,7 @@ fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     let members = board.members()?;
     let first = from_either_end(start, members).saturating_sub(1);
     let end = from_either_end(stop, members);
-    reply_rows(call, &board, hash.as_ref(), (first, end.saturating_sub(first)), &options)
+    reply_rows(call, &mut board, hash.as_ref(), (first, end.saturating_sub(first)), &options)
 }
 
 /// A position, starting at 1; 0 if it is before the first.
@@ -105,8 +105,8 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let hash = options.look_at(call, &mut board)?;
     let members = board.members()?;
     let pages = members.div_ceil(size);
-    let rows = rows_at(&board, (page - 1).saturating_mul(size), size, &options)?;
-    let shown = options.shown(&board, hash.as_ref());
+    let rows = rows_at(&mut board, (page - 1).saturating_mul(size), size, &options)?;
+    let shown = options.shown(board.schema(), hash.as_ref());
     let reply = call.reply();
     if options.json {
         let mut json = Vec::new();
@@ -149,7 +149,7 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     check_rows(board.rows_from(first, end - first)?)?;
     let rows = board.rows_near((&found, position), first, end - first, options.kind(&board))?;
-    options.shown(&board, hash.as_ref()).rows(&rows, &call.reply());
+    options.shown(board.schema(), hash.as_ref()).rows(&rows, &call.reply());
     Ok(())
 }
 
@@ -164,7 +164,7 @@ fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let (first, end) = board.first_field_positions(min, max)?;
     let first = first.saturating_add(options.limit.offset);
     let count = end.saturating_sub(first).min(options.limit.count);
-    reply_rows(call, &board, hash.as_ref(), (first, count), &options)
+    reply_rows(call, &mut board, hash.as_ref(), (first, count), &options)
 }
 
 fn after<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -178,7 +178,7 @@ fn before<'c>(call: &'c Call<'c>) -> Result<()> {
 /// The rows on one side of a point.
 fn beside_point<'c>(
     call: &'c Call<'c>,
-    positions: impl Fn(&ServerBoard<'c>, &Point, u64) -> Result<(u64, u64)>,
+    positions: impl Fn(&mut ServerBoard<'c>, &Point, u64) -> Result<(u64, u64)>,
 ) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
@@ -188,6 +188,6 @@ fn beside_point<'c>(
     let options = ReadOptions::parse(args, Takes::ROWS_POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let hash = options.look_at(call, &mut board)?;
-    let range = if board.store.exists() { positions(&board, &point, n)? } else { (0, 0) };
-    reply_rows(call, &board, hash.as_ref(), range, &options)
+    let range = if board.store.exists() { positions(&mut board, &point, n)? } else { (0, 0) };
+    reply_rows(call, &mut board, hash.as_ref(), range, &options)
 }

@@ -3,11 +3,12 @@
 use super::args::{key, once};
 use super::open_to_write;
 use super::write::{begins_with_word, check_declared, number_of_fields, write, Periods, Records, WriteOptions};
-use crate::board::{lines_of, Line, Only, Pair, Scores};
+use crate::board::{lines_of, Line, Pair, Scores};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::server::{Arg, Call, Text};
+use crate::zset::Only;
 
 command! { LOAD = load;
     Doc::write("rank.load", "key [BOARD fields:n] [NX] line ...",

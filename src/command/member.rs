@@ -45,7 +45,7 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     };
     let row = board.row(found, options.kind(&board))?;
-    options.shown(&board, hash.as_ref()).row(&row, &call.reply());
+    options.shown(board.schema(), hash.as_ref()).row(&row, &call.reply());
     Ok(())
 }
 
@@ -68,7 +68,7 @@ fn score<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn percentile<'c>(call: &'c Call<'c>) -> Result<()> {
-    let Some((board, found)) = board_and_member(call)? else {
+    let Some((mut board, found)) = board_and_member(call)? else {
         call.reply().null();
         return Ok(());
     };
@@ -96,9 +96,10 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     peers.sort_by(|a, b| board.compare(a, b));
     peers.dedup_by(|a, b| a.element.bytes() == b.element.bytes());
     check_rows(peers.len() as u64)?;
-    let rows = rank_peers(&board, options.kind(&board), peers)?;
+    let kind = options.kind(&board);
+    let rows = rank_peers(&mut board, kind, peers)?;
 
-    let shown = options.shown(&board, hash.as_ref());
+    let shown = options.shown(board.schema(), hash.as_ref());
     let reply = call.reply();
     if options.json {
         let mut json = Vec::new();
@@ -114,7 +115,7 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 /// The row of each member with its place in the group, best first. The place is of the same kind as the rank.
-fn rank_peers<'c>(board: &ServerBoard<'c>, kind: Kind, peers: Vec<Found<Text<'c>>>) -> Result<Vec<(u64, Row)>> {
+fn rank_peers<'c>(board: &mut ServerBoard<'c>, kind: Kind, peers: Vec<Found<Text<'c>>>) -> Result<Vec<(u64, Row)>> {
     let mut rows: Vec<(u64, Row)> = Vec::with_capacity(peers.len());
     let mut groups = 0;
     for peer in peers {

@@ -52,7 +52,7 @@ type ServerBoard<'c> = Board<ZSet<'c>>;
 
 #[inline(always)]
 fn open_to_read<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c>> {
-    let board = Board::open(ZSet::open(call, key, Access::Read)?)?;
+    let mut board = Board::open(ZSet::open(call, key, Access::Read)?)?;
     board.set_max_hops(config::max_hops());
     Ok(board)
 }

@@ -4,10 +4,11 @@ use super::args::{count, integer, nothing_more, once, one_of, unix_time, value_o
 use super::periods::Choice;
 use super::rows::{Data, Shown};
 use super::{open_hash, open_to_read, ServerBoard};
-use crate::board::{Board, Kind, Order, Point, Store, Tuple};
+use crate::board::{Board, Kind, Order, Point, Schema, Tuple};
 use crate::error::{self, Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Access, Arg, Args, Call, Hash, Text};
+use crate::zset::SortedSet;
 
 /// The syntax of what every read of rows takes.
 macro_rules! row_options {
@@ -151,14 +152,14 @@ impl<'a> ReadOptions<'a> {
         Ok(hash)
     }
 
-    /// How rows of a board are shown.
-    pub fn shown<'r, 'c>(&self, board: &'r ServerBoard<'c>, hash: Option<&'r Hash<'c>>) -> Shown<'r, 'c> {
+    /// How rows of a board with this schema are shown.
+    pub fn shown<'r, 'c>(&self, schema: &'r Schema, hash: Option<&'r Hash<'c>>) -> Shown<'r, 'c> {
         let data = hash.map_or(Data::Unwanted, Data::Hash);
-        Shown { schema: board.schema(), data, time: self.time, json: self.json }
+        Shown { schema, data, time: self.time, json: self.json }
     }
 
     /// The kind of rank to show.
-    pub fn kind<S: Store>(&self, board: &Board<S>) -> Kind {
+    pub fn kind<S: SortedSet>(&self, board: &Board<S>) -> Kind {
         self.kind.unwrap_or_else(|| board.default_kind())
     }
 

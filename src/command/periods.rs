@@ -6,8 +6,8 @@ use super::rows::{json_integer, json_name, JsonList};
 use super::write::{count_written, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    parse_time, parse_unit, Board, Only, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update,
-    Wants, Write, Written,
+    parse_time, parse_unit, Board, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, Wants,
+    Write, Written,
 };
 use crate::calendar::Span;
 use crate::command;
@@ -17,6 +17,7 @@ use crate::error::{Error, NamedKey, Result, Shown};
 use crate::number::parse_integer;
 use crate::server::{Access, Args, Call, Caller, Reply, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
+use crate::zset::{Only, SortedSet};
 
 command! { PERIODS = periods;
     Doc::read("rank.periods", "key unit:[HOUR|DAY|WEEK|MONTH|YEAR|EVERY] [NOW now:ms] [JSON]",
@@ -133,8 +134,8 @@ pub fn plan_periods<'c>(
         let update = if write.scores == Scores::Add { Update::Set } else { options.update.unwrap_or(rules.update) };
         let wants = if wants_ranks { Wants::Ranks } else { Wants::Nothing };
         let write = Write { update, keep: rules.keep.or(options.keep), wants, ..*write };
-        let plan =
-            board.plan(&write, pairs, Turn::Later).map_err(|error| in_period(board.store.name().bytes(), error))?;
+        let planned = board.plan(&write, pairs, Turn::Later);
+        let plan = planned.map_err(|error| in_period(board.store.name().bytes(), error))?;
         writes.push(PeriodWrite { unit: period.unit(), board, written: Written::default(), write, plan, made });
     }
     Ok(writes)
@@ -294,14 +295,14 @@ fn list<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, unit: Option<PeriodUnit
     let (mut listed, opener) = (Vec::new(), Opener::new(call, Access::Read));
     for period in wanted {
         for span in period.kept(now) {
-            let opened = opener.open(board, period, span)?;
-            let name = opened.store.name().bytes();
+            let mut opened = opener.open(board, period, span)?;
+            let name = opened.store.name().clone();
             listed.push(Listed {
                 unit: period.unit(),
                 id: period.cycle.id(span),
-                key: name.to_vec(),
+                key: name.bytes().to_vec(),
                 span,
-                members: opened.members().map_err(|error| in_period(name, error))?,
+                members: opened.members().map_err(|error| in_period(name.bytes(), error))?,
                 expires: if opened.store.exists() { opened.store.expiry() } else { Some(period.expires(span)) },
             });
         }

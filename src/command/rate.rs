@@ -155,7 +155,7 @@ fn reset<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     nothing_more(&args)?;
-    let forgotten = Limiter::open(call, key, Access::Write).forget()?;
-    call.reply().integer(i64::from(forgotten));
+    let was_there = Limiter::open(call, key, Access::Write).reset()?;
+    call.reply().integer(i64::from(was_there));
     Ok(())
 }

@@ -107,7 +107,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let owned = open_owned_hash(call, &mut board)?;
     board.remove_rows(&rows)?;
     forget_departed(&board, owned);
-    let shown = Shown { data: records.unwrap_or(Data::Unwanted), ..options.shown(&board, None) };
+    let shown = Shown { data: records.unwrap_or(Data::Unwanted), ..options.shown(board.schema(), None) };
     shown.rows(&rows, &call.reply());
     Ok(())
 }

@@ -39,11 +39,12 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
             _ => return Err(Error::UnknownOption(error::Shown::new(arg.bytes()))),
         }
     }
-    let board = open_to_read(call, key)?;
+    let mut board = open_to_read(call, key)?;
     let wants_hash = data.is_some() && board.store.exists();
     let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
     let data = hash.as_ref().map_or(Data::Unwanted, Data::Hash);
-    let shown = Shown { schema: board.schema(), data, time: time.is_some(), json: json.is_some() };
+    let schema = board.schema().clone();
+    let shown = Shown { schema: &schema, data, time: time.is_some(), json: json.is_some() };
 
     let stopwatch = Stopwatch::start();
     let (mut lines, mut rows, mut seen) = (Vec::new(), Vec::new(), 0_u64);

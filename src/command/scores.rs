@@ -33,7 +33,7 @@ fn count<'c>(call: &'c Call<'c>) -> Result<()> {
         Some(word) if word.is("PERIOD") => None,
         _ => Some((bound(required(&mut args)?, "min")?, bound(required(&mut args)?, "max")?)),
     };
-    let board = open_board_or_period(call, key, args)?;
+    let mut board = open_board_or_period(call, key, args)?;
     let members = match bounds {
         None => board.members()?,
         Some((min, max)) => {
@@ -63,7 +63,7 @@ fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let percentile = percentile(required(&mut args)?)?;
-    let board = open_board_or_period(call, key, args)?;
+    let mut board = open_board_or_period(call, key, args)?;
     if board.schema().fields().len() != 1 {
         return Err(Error::OneFieldOnly);
     }
@@ -75,7 +75,7 @@ fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
     let exact = percentile * worst as f64 / 100.0;
     let below = (exact.floor() as u64).min(worst);
     let above = (exact.ceil() as u64).min(worst);
-    let score = |from_worst: u64| -> Result<f64> {
+    let mut score = |from_worst: u64| -> Result<f64> {
         let values = board.values_at(worst - from_worst)?;
         Ok(values.and_then(|values| values.first().map(|value| value.as_f64())).unwrap_or_default())
     };

@@ -8,14 +8,15 @@ use super::args::{count, once, one_of, unix_time, value_of};
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    check_unreserved, parse_object, parse_unit, Board, Change, Marker, Only, Pair, PeriodUnit, Put, Schema, Scores,
-    Store, Turn, Update, Wants, Write, Written,
+    check_unreserved, parse_object, parse_unit, Board, Change, Marker, Pair, PeriodUnit, Schema, Scores, Turn, Update,
+    Wants, Write, Written,
 };
 use crate::config::check_rows;
 use crate::error::{Error, Result, Shown};
 use crate::number::parse_finite;
 use crate::server::{Access, Args, Call, Reply, Text, ZSet};
 use crate::stats;
+use crate::zset::{Only, Put, SortedSet};
 
 /// The board that `WITHRANK` answers about: a period, or the board itself.
 pub type RanksOf = Option<PeriodUnit>;
@@ -161,7 +162,7 @@ pub fn open_for<'c>(
     if scores == Scores::Add {
         store.announce_as(c"zincr");
     }
-    let marker = Marker::find(&store)?;
+    let marker = Marker::find(&mut store)?;
     if let (None, false, Some((number, member))) = (&marker, options.is_given, number_and_member(args)) {
         check_unreserved(member.bytes())?;
         let old = if scores == Scores::Add { store.score(&member) } else { None };

@@ -36,7 +36,7 @@ pub fn codec(bytes: &[u8]) {
         let own = SortKey { score: at_a.score, tail: at_a.tail.iter().copied().take(edge.tail.len()).collect() };
         assert_ne!(compare(&edge, &own), outside, "{rules}: {a:?} is outside its group");
     }
-    assert!(layout.lone_score(&a).is_none_or(|score| score == at_a.score), "{rules}: {a:?}");
+    assert!(layout.score_only(&a).is_none_or(|score| score == at_a.score), "{rules}: {a:?}");
 
     let score = input.score(at_a.score);
     for _ in 0..input.below(4) {

@@ -1,8 +1,9 @@
 //! The text of a schema, as clients write it and as it stands in a marker.
 
 use super::check_error;
-use crate::board::tests::{marker_bytes, Model, Rules, Schema, MARKER_START};
+use crate::board::tests::{marker_bytes, Rules, Schema, MARKER_START};
 use crate::board::Board;
+use crate::zset::MemorySet;
 
 /// Any text is refused with a readable error, or gives a schema whose text parses to the same schema.
 pub fn schema(bytes: &[u8]) {
@@ -17,7 +18,7 @@ pub fn schema(bytes: &[u8]) {
     }
     // All of the marker's text, and what follows its version.
     for start in [MARKER_START, b"\0rank 1 "] {
-        let mut model = Model::default();
+        let mut model = MemorySet::default();
         model.insert(f64::NEG_INFINITY, &[start, bytes].concat());
         match Board::open(model) {
             Ok(board) => reads_back(&board.schema().rules),
@@ -32,8 +33,8 @@ fn reads_back(rules: &Rules) {
     assert_eq!(Rules::parse(&words).as_ref().ok(), Some(rules), "{text}");
     let layout = Schema::new(rules.clone()).layout;
     assert_eq!(layout.is_coded(), layout.name() == "coded", "{text}");
-    let mut model = Model::default();
+    let mut model = MemorySet::default();
     model.insert(f64::NEG_INFINITY, &marker_bytes(rules, 0));
-    let board = Board::open(model).unwrap_or_else(|error| panic!("{text}: {error}"));
-    assert_eq!((&board.schema().rules, board.members().ok()), (rules, Some(0)));
+    let mut board = Board::open(model).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!((board.members().ok(), &board.schema().rules), (Some(0), rules));
 }

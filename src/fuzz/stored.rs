@@ -3,11 +3,12 @@
 use super::check_error;
 use super::codec::element_of;
 use super::input::Input;
-use crate::board::tests::{entry_scores, marker_bytes, Creation, Model, Schema, MARKER_START};
-use crate::board::{Alteration, Board, FieldBound, Kind, Only, Pair, Scores, Update, Value, Wants, Write};
+use crate::board::tests::{entry_scores, marker_bytes, Creation, Schema, MARKER_START};
+use crate::board::{Alteration, Board, FieldBound, Kind, Pair, Scores, Update, Value, Wants, Write};
 use crate::error::Result;
-use crate::rate::memory::{Limiter, MemoryLog};
+use crate::rate::memory::Limiter;
 use crate::rate::{Action, Clock, Request};
+use crate::zset::{MemorySet, Only, SortedSet};
 
 const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
 
@@ -23,7 +24,7 @@ pub fn stored(bytes: &[u8]) {
 fn board(input: &mut Input) {
     let rules = input.rules();
     let schema = Schema::new(rules.clone());
-    let mut model = Model::default();
+    let mut model = MemorySet::default();
     let since = 1_577_836_800_000;
     match input.below(8) {
         0 => {}
@@ -56,7 +57,7 @@ fn board(input: &mut Input) {
 }
 
 /// Opens the board, runs one operation, and returns the resulting data.
-fn step(model: Model, schema: &Schema, names: &[Vec<u8>], input: &mut Input) -> Model {
+fn step(model: MemorySet, schema: &Schema, names: &[Vec<u8>], input: &mut Input) -> MemorySet {
     let before = model.clone();
     let mut board = match Board::open(model) {
         Ok(board) => board,
@@ -92,7 +93,7 @@ fn step(model: Model, schema: &Schema, names: &[Vec<u8>], input: &mut Input) -> 
     board.store
 }
 
-fn read(board: &mut Board<Model>, name: &Vec<u8>, input: &mut Input) -> Result<()> {
+fn read(board: &mut Board<MemorySet>, name: &Vec<u8>, input: &mut Input) -> Result<()> {
     let kind = input.pick(&KINDS);
     let (first, count) = (u64::from(input.byte() % 16), u64::from(input.byte()));
     if let Ok(Some(found)) = board.find(name) {
@@ -121,7 +122,7 @@ fn read(board: &mut Board<Model>, name: &Vec<u8>, input: &mut Input) -> Result<(
     board.groups(start, end, first, kind, &mut |group| assert!(group.names().len() > 0))
 }
 
-fn write(board: &mut Board<Model>, name: &[u8], input: &mut Input) -> Result<()> {
+fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result<()> {
     let schema = board.schema().clone();
     let values = input.tuple(&schema);
     let write = Write {
@@ -147,7 +148,7 @@ fn write(board: &mut Board<Model>, name: &[u8], input: &mut Input) -> Result<()>
 }
 
 /// After a repair there is nothing left to be repaired, and every member has its entry.
-fn repair(model: Model) {
+fn repair(model: MemorySet) {
     let Ok(mut board) = Board::open_damaged(model) else { return };
     for _ in 0..3 {
         if let Err(error) = board.verify(0, u64::MAX, true, || false) {
@@ -196,7 +197,7 @@ fn limiter(input: &mut Input) {
         let slot = format!(" {name} {}", numbers.join(" "));
         text.extend_from_slice(if input.byte() == 7 { input.bytes() } else { slot.as_bytes() });
     }
-    let mut log = MemoryLog::default();
+    let mut log = MemorySet::default();
     for _ in 0..input.below(8) {
         let micros = (input.word() >> (11 + input.below(53))) as i64;
         let element = match input.below(3) {
@@ -206,9 +207,9 @@ fn limiter(input: &mut Input) {
                 format!("{total:020}+{cost}+{}", 1 + input.word() % 31_622_400_000).into_bytes()
             }
         };
-        log.elements.insert((micros, element));
+        log.insert(micros as f64, &element);
     }
-    let mut limiter = Limiter { log: Some(log), text: Some(text), expire_at_ms: None };
+    let mut limiter = Limiter { log, text: Some(text) };
     for _ in 0..1 + input.below(6) {
         let words = input.pick(&requests);
         let action = input.pick(&[Action::Check, Action::Peek, Action::Refund]);
@@ -227,7 +228,7 @@ fn limiter(input: &mut Input) {
                 );
                 assert_eq!(limited == 1, retry != 0, "{words}");
                 if action == Action::Peek || (limited == 1 && !only_checks) {
-                    assert_eq!((&limiter.text, limiter.expire_at_ms), (&before.text, before.expire_at_ms), "{words}");
+                    assert_eq!((&limiter.text, limiter.log.expiry()), (&before.text, before.log.expiry()), "{words}");
                 }
             }
             Err(error) => {
@@ -235,7 +236,7 @@ fn limiter(input: &mut Input) {
                 assert_eq!((&limiter.text, &limiter.log), (&before.text, &before.log), "{words}: an error that wrote");
             }
         }
-        assert!(limiter.log.as_ref().is_none_or(|log| log.reads.get() < 2_000), "{words}: a search without end");
+        assert!(limiter.log.reads < 2_000, "{words}: a search without end");
     }
 }
 

@@ -3,35 +3,29 @@
 use smallvec::{smallvec, SmallVec};
 
 use super::clock::Clock;
-use super::log::Log;
 use super::request::{Action, Algorithm, Request};
 use super::rule::Rule;
 use super::sliding::{LogWrite, SlidingLimiter};
 use super::strings::{StringLimiter, StringWrite};
 use super::verdict::{verdict, Standing, Standings, Verdict};
 use crate::error::{Error, Result};
+use crate::zset::SortedSet;
 
 /// The key of a limiter, which may not exist yet.
 pub trait Key {
-    /// Its log.
-    type Log<'k>: Log
-    where
-        Self: 'k;
+    type Set: SortedSet;
 
     /// The text of a string limiter; `None` if there is no key.
     fn text(&mut self) -> Result<Option<&[u8]>>;
 
-    /// The log of `SLIDING`; `None` if there is no key.
-    fn log(&mut self) -> Result<Option<Self::Log<'_>>>;
+    /// The log of `SLIDING`, empty if there is no key; an error if the key holds another type.
+    fn log(&mut self) -> Result<&mut Self::Set>;
 
     /// When the key expires, in Unix milliseconds.
     fn expiry(&self) -> Option<i64>;
 
     /// Makes the write of a string limiter.
     fn write_string(&mut self, write: &StringWrite);
-
-    /// Makes the write of a log.
-    fn write_log(&mut self, write: &LogWrite);
 }
 
 /// A key, and the rules of the call that are for it.
@@ -104,7 +98,7 @@ impl Judged<'_> {
             (Outcome::Nothing, _) => None,
             (_, Judged::Sliding(limiter)) => {
                 let expiry = key.expiry();
-                limiter.write(outcome, key.log()?.as_mut(), expiry)?.map(Write::Log)
+                limiter.write(outcome, key.log()?, expiry)?.map(Write::Log)
             }
             (_, Judged::String(limiter)) => limiter.write(outcome, standings, key.expiry())?.map(Write::String),
         };
@@ -151,12 +145,12 @@ pub fn run<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) -> Re
         is_taken = outcome == Outcome::Take;
         writes.push(judged.write(outcome, own, &mut part.key)?);
     }
-    // From here on nothing can fail.
+    // From here on nothing can fail: the type of each key was checked above.
     let mut is_changed = false;
     for (write, part) in writes.iter().zip(parts.iter_mut()) {
         match write {
             Write::Nothing => continue,
-            Write::Log(write) => part.key.write_log(write),
+            Write::Log(write) => write.apply(part.key.log()?),
             Write::String(write) => part.key.write_string(write),
         }
         is_changed = true;
@@ -192,7 +186,7 @@ fn judge<'r, K: Key>(
     judged: &mut AllJudged<'r>,
 ) -> Result<()> {
     if request.algorithm == Algorithm::Sliding {
-        let limiter = SlidingLimiter::judge(request, rules, clock, key.log()?.as_mut(), standings)?;
+        let limiter = SlidingLimiter::judge(request, rules, clock, key.log()?, standings)?;
         judged.push(Judged::Sliding(limiter));
         return Ok(());
     }

@@ -5,30 +5,36 @@
 //! key lives, whatever the clock does, and with the clock beyond that. A clock that goes back sees more leases, never
 //! fewer.
 
+use std::ops::Bound;
+
 use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MAX_MILLIS, MICROS_OF_MILLI};
+use super::log::is_log;
 use super::verdict::{Standing, Verdict, Wait};
+use super::LOG;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
+use crate::zset::{Only, SortedSet};
 
 /// The element at minus the last token.
-pub const LAST: &[u8] = b"last";
+const LAST: &[u8] = b"last";
+/// Below this score there is only the last token.
+const BELOW_ALL_ENDS: f64 = -0.5;
 
-/// Reads of leases in O(log n) each. The implementation decodes with [`last_token`], [`token`] and [`lease_end`].
-pub trait Leases {
-    /// The last token; an error if the first element is another one.
-    fn last(&mut self) -> Result<i64>;
+/// Whether a sorted set is one of leases, by both its ends.
+pub fn is_leases<S: SortedSet>(set: &mut S) -> bool {
+    let Some((first, score)) = set.first(..) else { return false };
+    last_token(score, first.as_ref()).is_some()
+        && set.last(..).is_some_and(|(last, score)| {
+            last.as_ref() == first.as_ref() || (lease_end(score).is_some() && token(last.as_ref()).is_some())
+        })
+}
 
-    /// How many have an end later than this one.
-    fn held_after(&mut self, micros: i64) -> Result<u64>;
-
-    /// The first end later than this one; `None` if there is none.
-    fn next_end(&mut self, micros: i64) -> Result<Option<i64>>;
-
-    /// The latest end; `None` if there are no leases.
-    fn latest_end(&mut self) -> Result<Option<i64>>;
-
-    /// When the lease of a token ends; `None` for a token that is not there.
-    fn end_of(&mut self, token: i64) -> Result<Option<i64>>;
+/// An error if a sorted set has elements, and they are not leases.
+pub fn check_leases<S: SortedSet>(set: &mut S) -> Result<()> {
+    if set.len() == 0 || is_leases(set) {
+        return Ok(());
+    }
+    Err(if is_log(set) { Error::HoldsOther(LOG) } else { Error::NotLeases })
 }
 
 /// The last token, by the first element of leases.
@@ -52,51 +58,40 @@ fn whole(score: f64) -> Option<i64> {
     (whole as f64 == score).then_some(whole)
 }
 
-/// What to write for a lease that was granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// Its name.
-    pub token: i64,
-    /// When it ends, in microseconds.
-    pub end: i64,
-    /// Leases that ended are dropped: those with an end up to and including this time.
-    pub drop_through: i64,
-    /// The expiry in Unix ms. If the key has a later one, that stays: it belongs to another lease.
-    pub expire_at_ms: i64,
-}
-
-/// What to write for a lease that was renewed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Renewal {
-    /// When it ends now, in microseconds.
-    pub end: i64,
-    /// Unix ms, when the last lease ends.
-    pub expire_at_ms: i64,
-}
-
 /// The request and the stored leases.
-pub struct Holders<'l, L> {
-    leases: Option<&'l mut L>,
+pub struct Holders<'s, S> {
+    set: &'s mut S,
     clock: Clock,
     last: i64,
     at: i64,
 }
 
-impl<'l, L: Leases> Holders<'l, L> {
-    /// `None` if there is no key.
-    pub fn new(mut leases: Option<&'l mut L>, clock: Clock) -> Result<Holders<'l, L>> {
-        let last = match &mut leases {
-            Some(leases) => Some(leases.last()?),
-            None => None,
+fn element<S: SortedSet>(token: i64) -> S::Element {
+    S::Element::from(itoa::Buffer::new().format(token).as_bytes())
+}
+
+fn checked_end(score: f64) -> Result<i64> {
+    lease_end(score).ok_or(Error::NotLeases)
+}
+
+impl<'s, S: SortedSet> Holders<'s, S> {
+    pub fn new(set: &'s mut S, clock: Clock) -> Result<Holders<'s, S>> {
+        let last = match set.first(..) {
+            Some((element, score)) => last_token(score, element.as_ref()).ok_or(Error::NotLeases)?,
+            None => 0,
         };
-        Ok(Holders { leases, clock, last: last.unwrap_or(0), at: clock.not_before(None) })
+        Ok(Holders { set, clock, last, at: clock.not_before(None) })
     }
 
     /// How many leases are held, and the microseconds until the next one ends.
     fn held(&mut self) -> Result<(u64, Option<u128>)> {
-        let Some(leases) = &mut self.leases else { return Ok((0, None)) };
-        let next = leases.next_end(self.at)?.map(|end| self.clock.until(end));
-        Ok((leases.held_after(self.at)?, next))
+        let next = self.set.first((Bound::Excluded(self.at as f64), Bound::Unbounded));
+        let Some((next, score)) = next else { return Ok((0, None)) };
+        let end = checked_end(score)?;
+        // Mostly no lease has ended: then the next one to end is the first after the last token.
+        let ended = self.set.has_any(BELOW_ALL_ENDS..=self.at as f64);
+        let below = if ended { self.set.index(&next)?.unwrap_or(1) } else { 1 };
+        Ok((self.set.len().saturating_sub(below), Some(self.clock.until(end))))
     }
 
     /// The same in milliseconds, -1 if no lease is held.
@@ -106,11 +101,11 @@ impl<'l, L: Leases> Holders<'l, L> {
     }
 
     /// Grants a lease if fewer than `limit` are held. The verdict's `rule` is the token, 0 if it was denied.
-    pub fn acquire(mut self, limit: u64, lease_ms: u64) -> Result<(Verdict, Option<Grant>)> {
+    pub fn acquire(mut self, limit: u64, lease_ms: u64) -> Result<Verdict> {
         let (held, next) = self.held()?;
         let end = self.end_after(lease_ms)?;
-        let latest = match &mut self.leases {
-            Some(leases) => leases.latest_end()?.map_or(0, |latest| self.clock.until(latest)),
+        let latest = match self.set.last(BELOW_ALL_ENDS..) {
+            Some((_, score)) => self.clock.until(checked_end(score)?),
             None => 0,
         };
         let left = limit.saturating_sub(held);
@@ -123,30 +118,56 @@ impl<'l, L: Leases> Holders<'l, L> {
             closed: false,
         };
         if left == 0 {
-            return Ok((standing.verdict(0, None), None));
+            return Ok(standing.verdict(0, None));
         }
         let token = self.last.saturating_add(1).max(self.at);
         if token > MAX_MICROS {
             return Err(Error::TokensUsedUp);
         }
-        let expire_at_ms = self.clock.expire_at_ms(self.clock.until(end));
-        let grant = Grant { token, end, drop_through: self.at, expire_at_ms };
-        Ok((standing.verdict(token.unsigned_abs(), Some(1)), Some(grant)))
+        // Adds before it drops: a key that vanished in between would lose its expiry.
+        self.set.put(&element::<S>(token), end as f64, Only::Any);
+        self.set.put(&S::Element::from(LAST), -(token as f64), Only::Any);
+        // Should the server refuse, leases that ended stay: they count for nothing, and the next call drops them.
+        let _ = self.set.remove_through(self.at);
+        self.last_until(end);
+        Ok(standing.verdict(token.unsigned_abs(), Some(1)))
     }
 
-    /// Sets a new end for a lease; `None` if it is no longer held.
-    pub fn renew(&mut self, token: i64, lease_ms: u64) -> Result<Option<Renewal>> {
-        if !self.holds(token)? {
-            return Ok(None);
+    /// Lets the key last until a lease ends. If it has a later expiry, that stays: it belongs to another lease.
+    fn last_until(&mut self, end: i64) {
+        let at_ms = self.clock.expire_at_ms(self.clock.until(end));
+        if self.set.expiry().is_none_or(|expiry| expiry < at_ms) {
+            self.set.expire_at(at_ms);
         }
-        let end = self.end_after(lease_ms)?;
-        Ok(Some(Renewal { end, expire_at_ms: self.clock.expire_at_ms(self.clock.until(end)) }))
+    }
+
+    /// Sets a new end for a lease. Returns whether it was held.
+    pub fn renew(&mut self, token: i64, lease_ms: u64) -> Result<bool> {
+        let held = self.holds(token)?;
+        if held {
+            let end = self.end_after(lease_ms)?;
+            self.set.put(&element::<S>(token), end as f64, Only::Any);
+            self.last_until(end);
+        }
+        Ok(held)
+    }
+
+    /// Removes the leases of these tokens that were still held, and returns how many they were. The last token stays until
+    /// the key expires.
+    pub fn release(&mut self, tokens: &[i64]) -> Result<u64> {
+        let mut held = Vec::with_capacity(tokens.len());
+        for token in tokens {
+            if self.holds(*token)? {
+                held.push(*token);
+            }
+        }
+        Ok(held.into_iter().filter(|token| self.set.remove(&element::<S>(*token))).count() as u64)
     }
 
     /// Whether the lease of this token has not ended.
     pub fn holds(&mut self, token: i64) -> Result<bool> {
-        let Some(leases) = &mut self.leases else { return Ok(false) };
-        Ok(leases.end_of(token)?.is_some_and(|end| end > self.at))
+        let score = self.set.score(&element::<S>(token));
+        Ok(score.map(checked_end).transpose()?.is_some_and(|end| end > self.at))
     }
 
     /// An end that a score cannot hold would have to be moved, to an earlier time than the caller was promised.

@@ -9,31 +9,53 @@
 //! (`+` sorts before `/`, which puts a call of 0 units, left by a refund, before the next one), and the units between two
 //! elements are the difference of their totals, however many elements lie between.
 
+use std::ops::Bound;
+
 use super::clock::MAX_MICROS;
 use super::digits::{self, Text};
 use super::duration::{push_duration, stored_millis};
+use super::lease::is_leases;
 use super::rule::MAX_LIMIT;
+use super::LEASES;
 use crate::error::{Error, Result};
+use crate::zset::SortedSet;
 
-/// Reads of a log in O(log n) each. The implementation makes entries with [`Entry::decode`].
-pub trait Log {
+/// The log in a sorted set, which may be empty. Each read takes O(log n).
+pub struct Log<'s, S>(pub &'s mut S);
+
+impl<S: SortedSet> Log<'_, S> {
     /// The first entry; `None` if the log is empty.
-    fn oldest(&mut self) -> Result<Option<Entry>>;
+    pub(super) fn oldest(&mut self) -> Result<Option<Entry>> {
+        let found = self.0.first(..);
+        self.entry(found)
+    }
 
     /// The last entry: of several in the newest microsecond the lexically last.
-    fn newest(&mut self) -> Result<Option<Entry>>;
+    pub(super) fn newest(&mut self) -> Result<Option<Entry>> {
+        let found = self.0.last(..);
+        self.entry(found)
+    }
 
     /// The first entry whose time is greater than `micros`, which may be negative.
-    fn first_after(&mut self, micros: i64) -> Result<Option<Entry>>;
+    pub(super) fn first_after(&mut self, micros: i64) -> Result<Option<Entry>> {
+        let found = self.0.first((Bound::Excluded(micros as f64), Bound::Unbounded));
+        self.entry(found)
+    }
 
-    /// How many entries there are.
-    fn entries(&mut self) -> u64;
+    fn entry(&mut self, found: Option<(S::Element, f64)>) -> Result<Option<Entry>> {
+        let Some((element, score)) = found else { return Ok(None) };
+        match Entry::decode(score, element.as_ref()) {
+            None if is_leases(self.0) => Err(Error::HoldsOther(LEASES)),
+            None => Err(Error::NotALog),
+            entry => Ok(entry),
+        }
+    }
+}
 
-    /// How many of them have a time up to and including this one.
-    fn len_through(&mut self, micros: i64) -> Result<u64>;
-
-    /// Shows the entries from the newest on, until `visit` has seen enough.
-    fn walk_back(&mut self, visit: &mut dyn FnMut(Entry) -> bool) -> Result<()>;
+/// Whether a sorted set is a log, by both its ends.
+pub fn is_log<S: SortedSet>(set: &mut S) -> bool {
+    let mut log = Log(set);
+    matches!((log.oldest(), log.newest()), (Ok(Some(_)), Ok(Some(_))))
 }
 
 /// A call that passed.
@@ -46,12 +68,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Anything that a limiter would not have written is [`Error::NotALog`].
-    pub fn decode(score: f64, element: &[u8]) -> Result<Entry> {
-        Entry::decode_checked(score, element).ok_or(Error::NotALog)
-    }
-
-    fn decode_checked(score: f64, element: &[u8]) -> Option<Entry> {
+    /// `None` for anything that a limiter would not have written.
+    pub fn decode(score: f64, element: &[u8]) -> Option<Entry> {
         // The cast saturates and makes NaN 0, so that only a whole number in range survives the way back.
         let micros = score as i64;
         if !(0..=MAX_MICROS).contains(&micros) || micros as f64 != score {

@@ -32,11 +32,16 @@ mod tests;
 pub use call::{run, Answer, Key, Part};
 pub use clock::Clock;
 pub use duration::parse_duration;
-pub use lease::{last_token, lease_end, token, Grant, Holders, Leases, Renewal, LAST};
+pub use lease::{check_leases, is_leases, token, Holders};
 pub use line::SHORTEST_TEXT;
-pub use log::{Entry, Log};
+pub use log::{is_log, Entry};
 pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, Rules};
 pub use rule::{parse_limit, Rule};
-pub use sliding::{recognise_log, Append, GiveBack, LogWrite};
+pub use sliding::recognise_log;
 pub use strings::{recognise_string, StringWrite};
 pub use verdict::Verdict;
+
+/// What a limiter's key may hold, for errors.
+pub const LOG: &str = "a SLIDING limiter, a sorted set";
+pub const LEASES: &str = "leases, a sorted set";
+pub const NUMBERS: &str = "a FIXED, COUNTER, GCRA or CALENDAR limiter, a string";

@@ -13,6 +13,7 @@ use super::request::Request;
 use super::rule::Rule;
 use super::verdict::{wait_for, Standing, Standings, Wait};
 use crate::error::{Error, Result};
+use crate::zset::{Direction, Only, SortedSet};
 
 /// How many entries are checked one by one to find the end of a wait, before the search bisects. If costs are similar,
 /// the answer is among the first few.
@@ -27,6 +28,35 @@ pub enum LogWrite {
     Append(Append),
     /// Units were given back.
     GiveBack(GiveBack),
+}
+
+impl LogWrite {
+    /// Should the server refuse to remove entries, they stay: old ones count for nothing, and are dropped by the next
+    /// call; units that were to be given back stay taken.
+    pub(super) fn apply<S: SortedSet>(&self, set: &mut S) {
+        match self {
+            // Adds before it drops: a key that vanished in between would lose its expiry.
+            LogWrite::Append(Append { micros, element, drop_through, expire_at_ms }) => {
+                set.put(&S::Element::from(element), *micros as f64, Only::Any);
+                if let Some(through) = drop_through {
+                    let _ = set.remove_through(*through);
+                }
+                if let Some(at_ms) = expire_at_ms {
+                    set.expire_at(*at_ms);
+                }
+            }
+            LogWrite::GiveBack(GiveBack { remove_newest, shorten }) => {
+                let len = set.len();
+                if *remove_newest > 0 {
+                    let _ = set.remove_indexes(len.saturating_sub(*remove_newest), len.saturating_sub(1));
+                }
+                if let Some((micros, before, after)) = shorten {
+                    set.put(&S::Element::from(after), *micros as f64, Only::Any);
+                    set.remove(&S::Element::from(before));
+                }
+            }
+        }
+    }
 }
 
 /// What a call writes to the log.
@@ -79,13 +109,13 @@ struct Ends {
 
 impl Ends {
     /// Every call reads both ends, so it notices if the key is a leaderboard and not a log.
-    fn of<L: Log>(log: &mut L) -> Result<Option<Ends>> {
+    fn of<S: SortedSet>(log: &mut Log<S>) -> Result<Option<Ends>> {
         let ends = log.oldest()?.zip(log.newest()?);
         Ok(ends.map(|(oldest, newest)| Ends { oldest, newest }))
     }
 
     /// The first entry after a time; `None` if there is none.
-    fn first_after<L: Log>(&self, log: &mut L, micros: i64) -> Result<Option<Entry>> {
+    fn first_after<S: SortedSet>(&self, log: &mut Log<S>, micros: i64) -> Result<Option<Entry>> {
         if self.oldest.micros > micros {
             Ok(Some(self.oldest))
         } else if self.newest.micros <= micros {
@@ -97,18 +127,16 @@ impl Ends {
 }
 
 impl<'r> SlidingLimiter<'r> {
-    /// Evaluates the rules of a key with its log, `None` if the key does not exist. Appends the result of each rule.
-    pub fn judge<L: Log>(
+    /// Evaluates the rules of a key with its log. Appends the result of each rule.
+    pub fn judge<S: SortedSet>(
         request: &'r Request,
         rules: &'r [Rule],
         clock: Clock,
-        mut log: Option<&mut L>,
+        set: &mut S,
         standings: &mut Standings,
     ) -> Result<SlidingLimiter<'r>> {
-        let ends = match &mut log {
-            Some(log) => Ends::of(*log)?,
-            None => None,
-        };
+        let log = &mut Log(set);
+        let ends = Ends::of(log)?;
         let at = clock.not_before(ends.map(|ends| ends.newest.micros));
         let longest_ms =
             rules.iter().map(Rule::millis).chain(ends.map(|ends| ends.newest.window_ms)).max().unwrap_or(0);
@@ -121,7 +149,7 @@ impl<'r> SlidingLimiter<'r> {
             longest_ms,
             stale: Stale { through: at.saturating_sub(micros_of(longest_ms)), units: 0, must_go: false },
         };
-        let Some((log, ends)) = log.zip(ends) else {
+        let Some(ends) = ends else {
             standings.extend(rules.iter().map(|rule| limiter.of_empty(rule)));
             return Ok(limiter);
         };
@@ -145,12 +173,12 @@ impl<'r> SlidingLimiter<'r> {
     }
 
     /// When a full log has room for another entry. Stale entries do not count, because they are dropped first.
-    fn full_until<L: Log>(&mut self, log: &mut L, first_live: Option<Entry>) -> Result<Option<i64>> {
-        let len = log.entries();
+    fn full_until<S: SortedSet>(&mut self, log: &mut Log<S>, first_live: Option<Entry>) -> Result<Option<i64>> {
+        let len = log.0.len();
         if len < self.request.max_log || self.request.cost == 0 {
             return Ok(None);
         }
-        let stale = log.len_through(self.stale.through)?;
+        let stale = log.0.count_below(self.stale.through as f64, true)?;
         self.stale.must_go = stale > 0;
         let is_full = len.saturating_sub(stale) >= self.request.max_log;
         Ok(first_live.filter(|_| is_full).map(|live| live.micros.saturating_add(micros_of(self.longest_ms))))
@@ -163,7 +191,13 @@ impl<'r> SlidingLimiter<'r> {
     }
 
     /// What a rule says of the call, by the entries from `first` on, which are within its window.
-    fn standing<L: Log>(&self, log: &mut L, rule: &Rule, ends: Ends, first: Option<Entry>) -> Result<Standing> {
+    fn standing<S: SortedSet>(
+        &self,
+        log: &mut Log<S>,
+        rule: &Rule,
+        ends: Ends,
+        first: Option<Entry>,
+    ) -> Result<Standing> {
         let empty = self.of_empty(rule);
         let Some(first) = first else { return Ok(empty) };
         let used = units_between(first.total, ends.newest.end())?;
@@ -179,16 +213,16 @@ impl<'r> SlidingLimiter<'r> {
     }
 
     /// What to write to the log, if anything. `expiry` is that of the key.
-    pub(super) fn write<L: Log>(
+    pub(super) fn write<S: SortedSet>(
         &self,
         outcome: Outcome,
-        log: Option<&mut L>,
+        set: &mut S,
         expiry: Option<i64>,
     ) -> Result<Option<LogWrite>> {
         match outcome {
             Outcome::Nothing => Ok(None),
             Outcome::Take | Outcome::Deny { .. } => self.take(expiry).map(Some),
-            Outcome::Refund => self.refund(log),
+            Outcome::Refund => self.refund(set),
         }
     }
 
@@ -216,24 +250,23 @@ impl<'r> SlidingLimiter<'r> {
 
     /// Gives the call's cost back: removes the newest entries, no further back than the call's longest window, and may
     /// reduce the cost of one. The last entry of a log stays, with a cost of 0. `None` if there is nothing to give back.
-    fn refund<L: Log>(&self, log: Option<&mut L>) -> Result<Option<LogWrite>> {
-        let Some(log) = log else { return Ok(None) };
+    fn refund<S: SortedSet>(&self, set: &mut S) -> Result<Option<LogWrite>> {
         let longest = self.rules.iter().map(Rule::micros).max().unwrap_or(0);
         let bound = self.at.saturating_sub_unsigned(longest);
-        let (len, mut rest) = (log.entries(), self.request.cost);
+        let (len, mut rest) = (set.len(), self.request.cost);
         let (mut removed, mut shortened) = (0_u64, None);
-        log.walk_back(&mut |entry| {
+        for (element, score) in set.cursor(.., Direction::Down) {
+            let entry = Entry::decode(score, element.as_ref()).ok_or(Error::NotALog)?;
             if rest == 0 || entry.micros <= bound {
-                return false;
+                break;
             }
-            if entry.cost <= rest && removed.saturating_add(1) < len {
-                rest = rest.saturating_sub(entry.cost);
-                removed = removed.saturating_add(1);
-                return true;
+            if entry.cost > rest || removed.saturating_add(1) >= len {
+                shortened = Some((entry, Entry { cost: entry.cost.saturating_sub(rest), ..entry }));
+                break;
             }
-            shortened = Some((entry, Entry { cost: entry.cost.saturating_sub(rest), ..entry }));
-            false
-        })?;
+            rest = rest.saturating_sub(entry.cost);
+            removed = removed.saturating_add(1);
+        }
         let shorten = shortened
             .filter(|(before, after)| before != after)
             .map(|(before, after)| (before.micros, before.element(), after.element()));
@@ -243,8 +276,8 @@ impl<'r> SlidingLimiter<'r> {
 }
 
 /// An error unless the sorted set under the key is a limiter's log.
-pub fn recognise_log<L: Log>(log: &mut L) -> Result<()> {
-    Ends::of(log)?.map(drop).ok_or(Error::NotALog)
+pub fn recognise_log<S: SortedSet>(set: &mut S) -> Result<()> {
+    Ends::of(&mut Log(set))?.map(drop).ok_or(Error::NotALog)
 }
 
 fn units_between(total: u64, end: u64) -> Result<u64> {
@@ -253,7 +286,7 @@ fn units_between(total: u64, end: u64) -> Result<u64> {
 
 /// The time of the entry with which the oldest `units`, counted from `first`, have left the window. Totals grow with
 /// time, so this is a binary search by time, and takes O(log n) reads of the log.
-fn time_of_leaving<L: Log>(log: &mut L, first: Entry, newest: Entry, units: u64) -> Result<i64> {
+fn time_of_leaving<S: SortedSet>(log: &mut Log<S>, first: Entry, newest: Entry, units: u64) -> Result<i64> {
     if units <= first.cost {
         return Ok(first.micros);
     }

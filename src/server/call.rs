@@ -72,14 +72,14 @@ impl<'a> Call<'a> {
         self.effects.borrow_mut().note(key, change);
     }
 
-    /// Propagates and announces what was changed so far.
-    pub(super) fn make_known(&self) {
-        self.effects.borrow_mut().make_known(self.ctx);
+    /// Propagates what was changed so far, and sends its events.
+    pub(super) fn propagate_and_notify(&self) {
+        self.effects.borrow_mut().propagate_and_notify(self.ctx);
     }
 
     /// The reply. All changes are propagated and announced before it begins.
     pub fn reply(&self) -> Reply<'a> {
-        self.make_known();
+        self.propagate_and_notify();
         Reply::new(self.ctx)
     }
 }

@@ -1,19 +1,20 @@
 //! A write that meets damage changes nothing, wherever in the call it meets it.
 
 use super::*;
-use crate::board::{Board, Only, Pair, Scores, Update, Wants, Write, Written};
+use crate::board::{Board, Pair, Scores, Update, Wants, Write, Written};
 use crate::error::{Damage, Error, Result};
+use crate::zset::{MemorySet, Only};
 
 const NOW: i64 = 5_000;
 
-fn board(schema: &str) -> Board<Model> {
+fn board(schema: &str) -> Board<MemorySet> {
     let words: Vec<&[u8]> = schema.split(' ').map(str::as_bytes).collect();
-    let mut board = Board::open(Model::default()).unwrap();
+    let mut board = Board::open(MemorySet::default()).unwrap();
     create(&mut board, &Rules::parse(&words).unwrap());
     board
 }
 
-fn add(board: &mut Board<Model>, names: &[&str], now: i64) -> Result<Written> {
+fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<Written> {
     let fields = board.schema().fields().len();
     // A double that takes more bits than its score has.
     let values = board.schema().parse_tuple(std::iter::repeat_n(&b"5e-324"[..], fields)).unwrap();
@@ -54,7 +55,7 @@ fn an_element_that_no_entry_leads_to_stops_the_whole_write() {
 #[test]
 fn entries_stay_where_only_the_score_changes() {
     let mut board = board("FIELD a INT FIELD b FLOAT TIES JOINED");
-    let entries = |board: &Board<Model>| -> Vec<(f64, Vec<u8>)> {
+    let entries = |board: &Board<MemorySet>| -> Vec<(f64, Vec<u8>)> {
         board.store.elements().iter().filter(|(_, element)| element.starts_with(b"\x01")).cloned().collect()
     };
     let values = board.schema().parse_tuple([&b"5"[..], b"5e-324"].into_iter()).unwrap();

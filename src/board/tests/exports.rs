@@ -6,11 +6,12 @@ use proptest::prelude::*;
 
 use super::random::{apply, name, op, rules, value, PLAIN_WRITE};
 use super::*;
-use crate::board::{lines_of, Board, Cursor, Kind, Line, Only, Pair, Schema, Step, Update, Value, Write};
+use crate::board::{lines_of, Board, Cursor, Kind, Line, Pair, Schema, Step, Update, Value, Write};
 use crate::error::LineProblem;
+use crate::zset::{MemorySet, Only};
 
-fn board_of(rules: &Rules) -> Board<Model> {
-    let mut board = Board::open(Model::default()).unwrap();
+fn board_of(rules: &Rules) -> Board<MemorySet> {
+    let mut board = Board::open(MemorySet::default()).unwrap();
     create(&mut board, rules);
     board
 }
@@ -20,7 +21,7 @@ fn tuple(rules: &Rules, seeds: &[u64]) -> Tuple {
 }
 
 /// Name, scores and time of each member, as a line has them.
-fn standings(board: &Board<Model>) -> Vec<(Vec<u8>, Tuple, Option<i64>)> {
+fn standings(board: &mut Board<MemorySet>) -> Vec<(Vec<u8>, Tuple, Option<i64>)> {
     let rows = board.rows(0, u64::MAX, Kind::Ordinal).unwrap();
     rows.iter().map(|row| (row.member().to_vec(), row.values.clone(), row.time)).collect()
 }
@@ -30,7 +31,7 @@ fn line(name: &[u8], values: &Tuple, time: Option<i64>) -> Line<'static> {
 }
 
 /// What `RANK.LOAD` does: how many members are new.
-fn load(board: &mut Board<Model>, lines: &[Line], only: Only) -> u64 {
+fn load(board: &mut Board<MemorySet>, lines: &[Line], only: Only) -> u64 {
     let Rules { update, keep, .. } = board.schema().rules;
     let pair = |line: &Line| Pair { at: line.time, ..Pair::new(line.values.clone(), line.member.to_vec()) };
     let pairs: Vec<Pair<Vec<u8>>> = lines.iter().map(pair).collect();
@@ -49,7 +50,7 @@ proptest! {
         for op in ops {
             apply(op, &mut board, &mut naive, |seeds| tuple(&rules, seeds));
         }
-        let staying: Vec<Vec<u8>> = standings(&board).into_iter().map(|(name, ..)| name).collect();
+        let staying: Vec<Vec<u8>> = standings(&mut board).into_iter().map(|(name, ..)| name).collect();
         let (mut cursor, mut seen, mut moves) = (Cursor::End, HashMap::new(), moves.into_iter());
         loop {
             let mut rows = 0;
@@ -92,7 +93,7 @@ proptest! {
         let mut fresh = board_of(&rules);
         let added: u64 = lines.chunks(chunk).map(|lines| load(&mut fresh, lines, Only::Any)).sum();
         prop_assert_eq!(added, naive.members.len() as u64);
-        prop_assert_eq!(standings(&fresh), standings(&board));
+        prop_assert_eq!(standings(&mut fresh), standings(&mut board));
         prop_assert_eq!(fresh.store.elements(), board.store.elements());
         prop_assert_eq!(load(&mut fresh, &lines, Only::Any), 0);
         prop_assert_eq!(load(&mut fresh, &lines, Only::New), 0);
@@ -118,7 +119,7 @@ proptest! {
             let new = naive.members.iter().filter(|member| !before.contains(&member.name)).count();
             prop_assert_eq!(added, new as u64);
             let expected: Vec<Vec<u8>> = naive.sorted().into_iter().map(|member| member.name).collect();
-            let listed: Vec<Vec<u8>> = standings(&board).into_iter().map(|(name, ..)| name).collect();
+            let listed: Vec<Vec<u8>> = standings(&mut board).into_iter().map(|(name, ..)| name).collect();
             prop_assert_eq!(&listed, &expected);
             for left in board.departed() {
                 prop_assert!(!expected.contains(left), "{} is there", left.escape_ascii());

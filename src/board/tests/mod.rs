@@ -6,7 +6,6 @@ mod codes;
 mod damage;
 #[cfg(test)]
 mod exports;
-mod model;
 mod naive;
 #[cfg(test)]
 mod periods;
@@ -15,7 +14,6 @@ mod points;
 #[cfg(test)]
 mod random;
 
-pub use model::Model;
 pub use naive::{Member, Naive, EPOCH};
 
 /// What fuzz targets need to make boards of their own.
@@ -28,9 +26,10 @@ pub use super::value::Tuple;
 pub use super::Creation;
 
 use super::Board;
+use crate::zset::MemorySet;
 
 /// Gives a board a schema, as `RANK.CREATE` does at the beginning of 2020.
-pub fn create(board: &mut Board<Model>, rules: &Rules) {
+pub fn create(board: &mut Board<MemorySet>, rules: &Rules) {
     let creation = Creation { rules: rules.clone(), since: None, adopt: false };
     board.create(creation, b"b", EPOCH).expect("a new board takes any schema");
 }

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 use super::{Rules, TieRule, Ties, TimeUnit, Tuple};
-use crate::board::{Kind, Only, Order, Update, Value, Write};
+use crate::board::{Kind, Order, Update, Value, Write};
+use crate::zset::Only;
 
 /// A time that every layout can keep, in Unix milliseconds.
 pub const EPOCH: i64 = 1_577_836_800_000;

@@ -5,7 +5,7 @@ use super::*;
 use crate::board::{Board, Kind, Point};
 
 /// What is beside points near a member, whether or not somebody stands there.
-pub(super) fn check_points(board: &Board<Model>, naive: &Naive, sorted: &[Member], near: &Member) {
+pub(super) fn check_points(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], near: &Member) {
     let is_timed = naive.rules.ties != Ties::Shared;
     let times = if is_timed { vec![None, Some(near.time), Some(near.time + 1)] } else { vec![None] };
     for time in times {

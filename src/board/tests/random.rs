@@ -5,10 +5,9 @@ use proptest::prelude::*;
 use super::points::check_points;
 use super::*;
 use crate::board::index::{entry_scores, split_entry, split_wrapped};
-use crate::board::{
-    Board, Change, FieldBound, Group, Kind, Only, Order, Pair, Row, Scores, Store, Update, Value, Wants, Write,
-};
+use crate::board::{Board, Change, FieldBound, Group, Kind, Order, Pair, Row, Scores, Update, Value, Wants, Write};
 use crate::error::{Damage, Error};
+use crate::zset::{MemorySet, Only, SortedSet};
 
 #[derive(Clone, Debug)]
 pub(super) enum Op {
@@ -102,7 +101,7 @@ pub(super) fn name(index: u8) -> Vec<u8> {
 
 pub(super) const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
 
-fn check(board: &Board<Model>, naive: &Naive) {
+fn check(board: &mut Board<MemorySet>, naive: &Naive) {
     let sorted = naive.sorted();
     assert_eq!(board.members().unwrap(), sorted.len() as u64);
     for kind in KINDS {
@@ -136,7 +135,7 @@ fn check(board: &Board<Model>, naive: &Naive) {
 }
 
 /// Members that do not fit, and only those, have their entries, and there are no others.
-fn check_entries(board: &Board<Model>, naive: &Naive) {
+fn check_entries(board: &mut Board<MemorySet>, naive: &Naive) {
     if !board.schema().layout.is_coded() {
         return;
     }
@@ -162,7 +161,7 @@ fn check_entries(board: &Board<Model>, naive: &Naive) {
     assert_eq!(board.overflow().unwrap(), overflow);
 }
 
-fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
+fn check_rows(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], kind: Kind) {
     for first in 0..=sorted.len() {
         let shown = |rows: Vec<Row>| -> Vec<_> {
             rows.iter().map(|row| (row.rank, row.member().to_vec(), row.values.clone(), row.time)).collect()
@@ -189,7 +188,7 @@ fn check_rows(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind
     }
 }
 
-fn check_groups(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Kind) {
+fn check_groups(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], kind: Kind) {
     let mut expected: Vec<(u64, Vec<Vec<u8>>)> = Vec::new();
     for group in sorted.chunk_by(|a, b| a.values == b.values) {
         let first = sorted.iter().position(|member| member.name == group[0].name).unwrap() as u64;
@@ -217,7 +216,7 @@ fn check_groups(board: &Board<Model>, naive: &Naive, sorted: &[Member], kind: Ki
     }
 }
 
-fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], value: Value) {
+fn check_first_field(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], value: Value) {
     for (exclude_min, exclude_max) in [(false, false), (true, false), (false, true)] {
         let infinite = |sign: f64| FieldBound::new(Value::Float(sign * f64::INFINITY), false);
         let from = FieldBound::new(value, exclude_min);
@@ -249,7 +248,7 @@ fn check_first_field(board: &Board<Model>, naive: &Naive, sorted: &[Member], val
 }
 
 /// Does the same to both, and compares all that can be asked of them.
-pub(super) fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
+pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
     match op {
         Op::Set { name: index, seeds, kept, only, update, keep, at } => {
             let write = Write { only, update, keep, now: EPOCH + at, wants: Wants::Ranks, ..PLAIN_WRITE };
@@ -290,7 +289,7 @@ pub(super) fn apply(op: Op, board: &mut Board<Model>, naive: &mut Naive, values:
         }
     }
     // As a read opens it, which counts what the write took from the size.
-    check(&Board { order: board.order, ..Board::open(board.store.clone()).unwrap() }, naive);
+    check(&mut Board { order: board.order, ..Board::open(board.store.clone()).unwrap() }, naive);
 }
 
 pub(super) const PLAIN_WRITE: Write =
@@ -301,7 +300,7 @@ proptest! {
 
     #[test]
     fn boards_agree_with_the_naive_one(rules in rules(), ops in prop::collection::vec(op(), 1..40)) {
-        let mut board = Board::open(Model::default()).unwrap();
+        let mut board = Board::open(MemorySet::default()).unwrap();
         create(&mut board, &rules);
         let mut naive = Naive { rules: rules.clone(), members: Vec::new() };
         for op in ops {
@@ -315,7 +314,7 @@ proptest! {
     #[test]
     fn damage_is_met_and_repaired(rules in rules(), ops in prop::collection::vec(op(), 1..20),
                                   strays in prop::collection::vec((any::<u64>(), 0_u8..12, 0_u8..6), 1..4)) {
-        let mut board = Board::open(Model::default()).unwrap();
+        let mut board = Board::open(MemorySet::default()).unwrap();
         create(&mut board, &rules);
         let mut naive = Naive { rules: rules.clone(), members: Vec::new() };
         for op in ops {
@@ -355,7 +354,7 @@ proptest! {
         prop_assert_eq!((report.missing, report.orphaned, report.duplicated), (0, 0, 0), "{:?}", board.store.elements());
         let sound = Board::open(board.store);
         prop_assert!(sound.is_ok());
-        let sound = sound.unwrap();
+        let mut sound = sound.unwrap();
         if report.undecodable == 0 {
             let members = sound.members();
             prop_assert!(members.is_ok(), "{:?}", members);
@@ -370,7 +369,7 @@ proptest! {
     #[test]
     fn plain_sets_are_boards(scores in prop::collection::vec(0_usize..6, 0..12), order in order()) {
         let infinities = [f64::NEG_INFINITY, -1.5, 0.0, 7.0, f64::MAX, f64::INFINITY];
-        let mut model = Model::default();
+        let mut model = MemorySet::default();
         let mut rules = Rules::implicit();
         rules.fields[0].order = order;
         let mut naive = Naive { rules, members: Vec::new() };
@@ -381,13 +380,13 @@ proptest! {
         }
         let mut board = Board::open(model).unwrap();
         board.read_from(order).unwrap();
-        check(&board, &naive);
+        check(&mut board, &naive);
         let keep = naive.members.len() as u64 / 2;
         board.trim(keep, false).unwrap();
         let mut kept = naive.sorted();
         kept.truncate(keep as usize);
         naive.members = kept;
-        check(&Board { order, ..Board::open(board.store).unwrap() }, &naive);
+        check(&mut Board { order, ..Board::open(board.store).unwrap() }, &naive);
     }
 
     #[test]
@@ -453,7 +452,7 @@ fn markers_are_found_read_and_refused() {
         (b"\0rank ", false),
     ];
     for (marker, valid) in cases {
-        let mut model = Model::default();
+        let mut model = MemorySet::default();
         model.insert(f64::NEG_INFINITY, marker);
         let board = Board::open(model);
         assert_eq!(board.is_ok(), valid, "{}", marker.escape_ascii());
@@ -463,13 +462,13 @@ fn markers_are_found_read_and_refused() {
 #[test]
 fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     let marker = b"\0rank 2 FIELD a DESC DIGITS 3";
-    let open_model = |model: Model| match Board::open(model) {
+    let open_model = |model: MemorySet| match Board::open(model) {
         Ok(board) => Ok(board.schema().explicit),
         Err(Error::Damaged(damage)) => Err(damage),
         Err(error) => panic!("{error}"),
     };
     let open = |elements: &[&[u8]]| {
-        let mut model = Model::default();
+        let mut model = MemorySet::default();
         elements.iter().for_each(|element| model.insert(f64::NEG_INFINITY, element));
         open_model(model)
     };
@@ -478,13 +477,13 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     assert_eq!(open(&[b"", marker]), Err(Damage::MarkerBehind));
     assert_eq!(open(&[marker, b"z"]), Err(Damage::Stray));
     // Entries without a marker are damage only if they lead to a member.
-    let mut board = Board::open(Model::default()).unwrap();
+    let mut board = Board::open(MemorySet::default()).unwrap();
     create(&mut board, &Rules::integers(2).unwrap());
     let values = Tuple::from_slice(&[Value::Integer(i64::MAX), Value::Integer(i64::MIN)]);
     board.write(&PLAIN_WRITE, &[Pair::new(values, b"ann".to_vec())]).unwrap();
     let elements = board.store.elements().to_vec();
     let without = |gone: &dyn Fn(&[u8]) -> bool| {
-        let mut model = Model::default();
+        let mut model = MemorySet::default();
         elements
             .iter()
             .filter(|(_, element)| !gone(element))

@@ -32,7 +32,7 @@ fn leap_years_year_ends_and_weeks_across_years() {
         let mut limiter = Limiter::default();
         let reply = limiter.run(&format!("{rule} CALENDAR {offset}"), Action::Check, ms * 1_000).unwrap();
         assert_eq!(reply, [0, 9, 8, 0, reset, 1], "{words} at {ms}");
-        assert_eq!(limiter.expire_at_ms, Some(ms + reset), "{words} at {ms}");
+        assert_eq!(limiter.log.expiry(), Some(ms + reset), "{words} at {ms}");
     }
 }
 

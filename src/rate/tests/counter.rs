@@ -78,5 +78,5 @@ fn the_text_reads_as_documented() {
     limiter.run("10 10s COUNTER COST 2", Action::Check, 12_000_000).unwrap();
     // Milliseconds in base 36, the current window, the previous one.
     assert_eq!(limiter.line(), "rate 1 counter10s 0000099c 2 3");
-    assert_eq!(limiter.expire_at_ms, Some(30_000));
+    assert_eq!(limiter.log.expiry(), Some(30_000));
 }

@@ -45,7 +45,7 @@ fn a_window_opens_in_the_millisecond_of_its_first_unit() {
     );
     let mut limiter = Limiter::default();
     limiter.run("1 1ms FIXED", Action::Check, 10).unwrap();
-    assert_eq!(limiter.expire_at_ms, Some(1));
+    assert_eq!(limiter.log.expiry(), Some(1));
 }
 
 #[test]
@@ -57,6 +57,6 @@ fn limits_may_change_and_rules_come_and_go() {
     assert_eq!(check("3 10s FIXED COST 0", 0), [0, 3, 0, 0, 10_000, 1]);
     assert_eq!(check("6 10s 1 1s FIXED", 0), [0, 1, 0, 0, 1_000, 2]);
     assert_eq!(check("6 10s FIXED", 0), [0, 6, 0, 0, 10_000, 1]);
-    assert_eq!(limiter.expire_at_ms, Some(10_000));
+    assert_eq!(limiter.log.expiry(), Some(10_000));
     assert_eq!(limiter.line(), "rate 1 fixed10s 00000000 6 fixed1s 00000000 1");
 }

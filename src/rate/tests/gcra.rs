@@ -83,7 +83,7 @@ fn the_longest_times() {
     }
     let mut taken = Limiter::default();
     let reply = taken.run("1 366d BURST 1000000000 GCRA COST 1000000000", Action::Check, 0).unwrap();
-    assert_eq!((reply, taken.expire_at_ms), ([0, 1_000_000_000, 0, 0, i64::MAX, 1], Some(i64::MAX)));
+    assert_eq!((reply, taken.log.expiry()), ([0, 1_000_000_000, 0, 0, i64::MAX, 1], Some(i64::MAX)));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn the_expiry_stays_for_an_eighth_of_the_window() {
     let mut limiter = Limiter::default();
     let mut expiry = |words: &str, action: Action, ms: i64| {
         limiter.run(words, action, ms * 1_000).unwrap();
-        limiter.expire_at_ms
+        limiter.log.expiry()
     };
     // 100 ms for a unit, so that the bucket is full again at 100 ms, and the key lasts for 10 s more.
     assert_eq!(expiry("800 80s GCRA", Action::Check, 0), Some(10_100));
@@ -135,5 +135,5 @@ fn the_longest_text_and_the_latest_time() {
     let mut limiter = Limiter::default();
     limiter.run("1000000000 366d GCRA COST 1000000000", Action::Check, latest * 1_000).unwrap();
     assert_eq!(limiter.line().len(), "rate 1 gcra366d 376ddu8ec 000000000000000".len());
-    assert_eq!(limiter.expire_at_ms, Some(latest + 31_622_400_000 / 8 * 9));
+    assert_eq!(limiter.log.expiry(), Some(latest + 31_622_400_000 / 8 * 9));
 }

@@ -87,7 +87,7 @@ proptest! {
                 prop_assert_eq!(each.rule, number as u64 + 1);
             }
             for (limiter, expected) in limiters.iter().zip(&expected) {
-                prop_assert!(same_store(limiter, expected), "{}", words);
+                prop_assert_eq!(limiter, expected, "{}", words);
             }
         }
     }

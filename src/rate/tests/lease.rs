@@ -3,22 +3,17 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::rate::lease::{last_token, lease_end};
 
-/// What the server does with a lease.
-fn acquire(leases: &mut Option<MemoryLeases>, limit: u64, lease_ms: u64, clock: Clock) -> Result<[i64; 6]> {
-    let (verdict, grant) = Holders::new(leases.as_mut(), clock)?.acquire(limit, lease_ms)?;
-    if let Some(grant) = grant {
-        let leases = leases.get_or_insert_default();
-        leases.last = grant.token;
-        leases.ends.retain(|_, end| *end > grant.drop_through);
-        assert_eq!(leases.ends.insert(grant.token, grant.end), None, "a token is new");
-    }
+fn acquire(leases: &mut MemorySet, limit: u64, lease_ms: u64, clock: Clock) -> Result<[i64; 6]> {
+    let verdict = Holders::new(leases, clock)?.acquire(limit, lease_ms)?;
+    assert_eq!(check_leases(leases), Ok(()));
     Ok(verdict.reply())
 }
 
 #[test]
 fn tokens_grow_whatever_the_clock_does() {
-    let mut leases = None;
+    let mut leases = MemorySet::default();
     let mut last = 0;
     for (ms, caller) in [(5_000, None), (5_000, None), (5_000, Some(1_000_000)), (4_000, None), (9_000, None)] {
         let [limited, limit, _, retry, _, token] =
@@ -32,23 +27,24 @@ fn tokens_grow_whatever_the_clock_does() {
 
 #[test]
 fn a_lock() {
-    let mut leases = None;
+    let mut leases = MemorySet::default();
     let clock = |ms: i64| Clock::new(ms * 1_000, None);
     assert_eq!(acquire(&mut leases, 1, 1_000, clock(0)).unwrap(), [0, 1, 0, 0, 1_000, 1]);
     assert_eq!(acquire(&mut leases, 1, 1_000, clock(400)).unwrap(), [1, 1, 0, 600, 600, 0]);
-    assert_eq!(Holders::new(leases.as_mut(), clock(400)).unwrap().held_ms(), Ok((1, 600)));
-    let renewal = Holders::new(leases.as_mut(), clock(400)).unwrap().renew(1, 2_000).unwrap();
-    assert_eq!(renewal, Some(Renewal { end: 2_400_000, expire_at_ms: 2_400 }));
+    assert_eq!(Holders::new(&mut leases, clock(400)).unwrap().held_ms(), Ok((1, 600)));
+    let mut renewed = leases.clone();
+    assert_eq!(Holders::new(&mut renewed, clock(400)).unwrap().renew(1, 2_000), Ok(true));
+    assert_eq!((renewed.score(&b"1".to_vec()), renewed.expiry()), (Some(2_400_000.0), Some(2_400)));
     // It ends on the microsecond.
-    assert_eq!(Holders::new(leases.as_mut(), clock(1_000)).unwrap().renew(1, 2_000), Ok(None));
+    assert_eq!(Holders::new(&mut leases, clock(1_000)).unwrap().renew(1, 2_000), Ok(false));
     assert_eq!(acquire(&mut leases, 1, 1_000, clock(1_000)).unwrap(), [0, 1, 0, 0, 1_000, 1_000_000]);
-    assert_eq!(leases.unwrap().ends.len(), 1);
-    assert_eq!(Holders::<MemoryLeases>::new(None, clock(0)).unwrap().held_ms(), Ok((0, -1)));
+    assert_eq!(leases.elements(), [(-1_000_000.0, b"last".to_vec()), (2_000_000.0, b"1000000".to_vec())]);
+    assert_eq!(Holders::new(&mut MemorySet::default(), clock(0)).unwrap().held_ms(), Ok((0, -1)));
 }
 
 #[test]
 fn tokens_end_where_scores_are_no_longer_exact() {
-    let mut leases = Some(MemoryLeases { last: 1 << 53, ..MemoryLeases::default() });
+    let mut leases: MemorySet = [(-9_007_199_254_740_992.0, b"last")].into_iter().collect();
     assert_eq!(acquire(&mut leases, 1, 1_000, Clock::new(0, None)), Err(Error::TokensUsedUp));
 }
 
@@ -57,13 +53,13 @@ fn a_lease_ends_when_it_was_promised_to_or_is_refused() {
     let too_late = || Error::LeaseEndsTooLate(9_007_199_254_740);
     let (latest, year) = (9_007_199_254_740, 366 * 86_400_000);
     let clock = |ms: i64| Clock::new(0, Some(ms * 1_000));
-    let mut leases = None;
+    let mut leases = MemorySet::default();
     assert_eq!(acquire(&mut leases, 2, year, clock(latest)), Err(too_late()));
     assert_eq!(acquire(&mut leases, 2, 1, clock(latest)), Err(too_late()));
-    assert_eq!(leases, None);
+    assert_eq!(leases, MemorySet::default());
     let start = latest - year as i64;
     assert_eq!(acquire(&mut leases, 2, year, clock(start)).unwrap()[..5], [0, 2, 1, 0, year as i64]);
-    let mut holders = Holders::new(leases.as_mut(), clock(start + 1)).unwrap();
+    let mut holders = Holders::new(&mut leases, clock(start + 1)).unwrap();
     assert_eq!(holders.renew(start * 1_000, year), Err(too_late()));
 }
 
@@ -93,7 +89,7 @@ proptest! {
     fn as_a_list_of_holders_says(
         steps in proptest::collection::vec((0_u8..8, -3_i64..9, 1_u64..4, 1_u64..12, any::<proptest::sample::Index>()), 1..80),
     ) {
-        let mut leases: Option<MemoryLeases> = None;
+        let mut leases = MemorySet::default();
         // Tokens, and the ms at which their leases end.
         let mut holders: Vec<(i64, i64)> = Vec::new();
         let (mut now, mut last) = (1_000_i64, 0_i64);
@@ -125,27 +121,23 @@ proptest! {
                 4..=5 if !holders.is_empty() => {
                     let (token, _) = holders[index.index(holders.len())];
                     let is_held = held.iter().any(|(held, _)| *held == token);
-                    let renewal = Holders::new(leases.as_mut(), clock).unwrap().renew(token, lease).unwrap();
-                    prop_assert_eq!(renewal.is_some(), is_held);
-                    if let Some(renewal) = renewal {
-                        prop_assert_eq!(renewal.end, at + lease as i64 * 1_000);
-                        leases.as_mut().unwrap().ends.insert(token, renewal.end);
-                        holders.iter_mut().filter(|(held, _)| *held == token).for_each(|(_, end)| *end = renewal.end);
-                    }
+                    prop_assert_eq!(Holders::new(&mut leases, clock).unwrap().renew(token, lease), Ok(is_held));
+                    let own = holders.iter_mut().filter(|(held, _)| *held == token && is_held);
+                    own.for_each(|(_, end)| *end = at + lease as i64 * 1_000);
                 }
                 6 if !holders.is_empty() => {
                     let place = index.index(holders.len());
                     let (token, _) = holders[place];
                     let is_held = held.iter().any(|(held, _)| *held == token);
-                    prop_assert_eq!(Holders::new(leases.as_mut(), clock).unwrap().holds(token), Ok(is_held));
+                    let released = Holders::new(&mut leases, clock).unwrap().release(&[token, token]);
+                    prop_assert_eq!(released, Ok(u64::from(is_held)));
                     if is_held {
-                        leases.as_mut().unwrap().ends.remove(&token);
                         holders.remove(place);
                     }
                 }
                 _ => {
                     let expected = (held.len() as u64, held.first().map_or(-1, |(_, end)| wait(*end)));
-                    prop_assert_eq!(Holders::new(leases.as_mut(), clock).unwrap().held_ms(), Ok(expected));
+                    prop_assert_eq!(Holders::new(&mut leases, clock).unwrap().held_ms(), Ok(expected));
                 }
             }
         }

@@ -13,9 +13,10 @@ mod side_by_side;
 mod sliding;
 mod stored;
 
-use super::memory::{Limiter, MemoryLeases, MemoryLog};
+use super::memory::Limiter;
 use super::*;
 use crate::error::{Error, Result};
+use crate::zset::{MemorySet, SortedSet};
 
 pub(super) const MAX_LOG: u64 = 100_000;
 
@@ -57,22 +58,16 @@ pub(super) fn assert_micros_table(words: &str, lines: impl IntoIterator<Item = L
         let case = format!("{words} at {micros} us");
         let before = limiter.clone();
         let peeked = limiter.run(&words, Action::Peek, micros).expect(&case);
-        assert!(same_store(&limiter, &before), "a peek changed something: {case}");
+        assert_eq!(limiter, before, "a peek changed something: {case}");
         let checked = limiter.run(&words, Action::Check, micros).expect(&case);
         assert_eq!(checked, expected, "{case}");
         let [limited, limit, remaining, retry, _, rule] = checked;
         assert_eq!((peeked[0], peeked[1], peeked[3], peeked[5]), (limited, limit, retry, rule), "{case}");
         if limited == 1 || cost == 0 {
-            assert!(same_store(&limiter, &before), "denied, and yet something changed: {case}");
+            assert_eq!(limiter, before, "denied, and yet something changed: {case}");
             assert_eq!(peeked, checked, "{case}");
         } else {
             assert_eq!(peeked[2], remaining + cost as i64, "{case}");
         }
     }
-}
-
-/// How often a log was read is not part of what it holds.
-pub(super) fn same_store(one: &Limiter, other: &Limiter) -> bool {
-    let elements = |limiter: &Limiter| limiter.log.as_ref().map(|log| log.elements.clone());
-    elements(one) == elements(other) && one.text == other.text && one.expire_at_ms == other.expire_at_ms
 }

@@ -94,7 +94,7 @@ proptest! {
                 prop_assert_eq!(reply, model.run(&call), "{:?} {} at {}", call.action, words, call.now);
                 let writes = call.force || call.penalty_ms.is_some() || call.action == Action::Refund;
                 if !writes && (reply[0] == 1 || call.action == Action::Peek || call.cost == 0) {
-                    prop_assert!(same_store(&limiter, &before), "{} wrote", words);
+                    prop_assert_eq!(&limiter, &before, "{} wrote", words);
                 }
             }
         }
@@ -140,7 +140,7 @@ proptest! {
                 latest = call.now.max(latest);
                 let request = parse_for(&call.words(algorithm), call.action).unwrap();
                 limiter.run_by(&request, Clock::new(latest, Some(latest))).unwrap();
-                let Some(expire_at_ms) = limiter.expire_at_ms else { continue };
+                let Some(expire_at_ms) = limiter.log.expiry() else { continue };
                 let gone = (expire_at_ms + 1) * 1_000;
                 for rule in &call.rules {
                     let peek = ModelCall {

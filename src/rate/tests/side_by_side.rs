@@ -47,7 +47,7 @@ fn the_expiry_is_that_of_the_last_of_them() {
     let mut limiter = Limiter::default();
     let mut expiry = |words: &str, ms: i64| {
         limiter.run(words, Action::Check, ms * 1_000).unwrap();
-        limiter.expire_at_ms
+        limiter.log.expiry()
     };
     assert_eq!(expiry("9 1s FIXED", 0), Some(1_000));
     // A bucket is full after 5 s, and the key lasts for an eighth of its window longer.
@@ -76,7 +76,7 @@ proptest! {
             prop_assert_eq!(reply, own.run(&words, Action::Check, now).unwrap(), "{} at {}", words, now);
             // The reply rounds up, and a key lasts until the end of the millisecond in which it expires.
             matters_until_ms = matters_until_ms.max(now / 1_000 + reply[4] - 1);
-            prop_assert!(both.expire_at_ms >= Some(matters_until_ms), "{:?} {}", both.expire_at_ms, matters_until_ms);
+            prop_assert!(both.log.expiry() >= Some(matters_until_ms), "{:?} {}", both.log.expiry(), matters_until_ms);
         }
     }
 }

@@ -87,7 +87,7 @@ impl<'c> Key<'c> {
     }
 
     /// Lets the key expire.
-    pub fn expire_at(&self, at_ms: i64) {
+    pub fn expire_at(&mut self, at_ms: i64) {
         // SAFETY: the key is open for writing.
         unsafe { api!(RedisModule_SetAbsExpire)(self.raw(), at_ms) };
     }
@@ -141,22 +141,8 @@ impl<'c> Key<'c> {
         self.overwrite(0, text.bytes());
     }
 
-    /// Adds an element to a sorted set, or moves it.
-    pub fn zset_add(&self, score: f64, element: &Text) {
-        // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the element.
-        unsafe { api!(RedisModule_ZsetAdd)(self.raw(), score, element.raw(), std::ptr::null_mut()) };
-    }
-
-    /// The score of an element of a sorted set; `None` for one that is not there.
-    pub fn zset_score(&self, element: &Text) -> Option<f64> {
-        let mut score = 0.0;
-        // SAFETY: the key is an open sorted set.
-        let status = unsafe { api!(RedisModule_ZsetScore)(self.raw(), element.raw(), &mut score) };
-        (status == raw::REDISMODULE_OK as c_int).then_some(score)
-    }
-
     /// Deletes the key, and frees its value in the background. The handle stays valid, for a key that is now empty.
-    pub fn unlink(&self) {
+    pub fn unlink(&mut self) {
         // SAFETY: the key is open for writing.
         unsafe { api!(RedisModule_UnlinkKey)(self.raw()) };
     }

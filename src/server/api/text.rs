@@ -146,6 +146,12 @@ impl<'a> Text<'a> {
     }
 }
 
+impl From<&[u8]> for Text<'_> {
+    fn from(bytes: &[u8]) -> Self {
+        Text::new(bytes)
+    }
+}
+
 impl AsRef<[u8]> for Text<'_> {
     fn as_ref(&self) -> &[u8] {
         self.bytes()

@@ -14,8 +14,8 @@ use redis_module::Context;
 use command_info::set_command_info;
 pub use waiting::{serve_first, tell, wait, Wait};
 
-use super::api::{forget_names, Ctx};
-use super::store::{listen, PROPAGATED};
+use super::api::Ctx;
+use super::store::{subscribe, PROPAGATED};
 use super::Call;
 use crate::board::forget_schemas;
 use crate::docs::Doc;
@@ -43,7 +43,7 @@ impl Runner {
 }
 
 /// A call with more arguments is timed, whatever its command.
-const FEW_ARGS: c_int = 16;
+const FEW_ARGS: usize = 16;
 
 /// A line of the module's table.
 pub struct Command {
@@ -89,22 +89,31 @@ pub unsafe fn run(
     let call = unsafe { Call::new(ctx, std::slice::from_raw_parts(argv, argc.max(0) as usize)) };
     // The call is borrowed for as long as it lives; propagating its effects empties its notes.
     let call = ManuallyDrop::new(call);
-    if !runner.is_fast || argc > FEW_ARGS {
+    if catch_unwind(AssertUnwindSafe(|| handle(&call, runner))).is_err() {
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            runner.family.called();
+            fail(&call, runner, &Error::Internal);
+        }));
+    }
+    raw::REDISMODULE_OK as c_int
+}
+
+#[inline]
+fn handle<'c>(call: &'c Call<'c>, runner: &Runner) {
+    if !runner.is_fast || call.args().len() >= FEW_ARGS {
         call.take_time();
     }
-    let result = catch_unwind(AssertUnwindSafe(|| (runner.handler)(&call)));
+    let result = (runner.handler)(call);
     if call.was_run() {
         runner.family.called();
     }
     match result {
-        Ok(Ok(())) => call.make_known(),
-        Ok(Err(error)) => fail(&call, runner, &error),
-        Err(_) => fail(&call, runner, &Error::Internal),
+        Ok(()) => call.propagate_and_notify(),
+        Err(error) => fail(call, runner, &error),
     }
     if let Some(micros) = call.time_taken() {
         stats::SLOWEST.note(runner.name, micros);
     }
-    raw::REDISMODULE_OK as c_int
 }
 
 #[cold]
@@ -130,12 +139,11 @@ pub fn start<'a>(context: &Context, mut commands: impl Iterator<Item = &'a Comma
     let ctx = unsafe { Ctx::new(context.get_raw()) };
     set_module_options(ctx);
     register_info(ctx);
-    commands.all(|command| create(ctx, command)) && listen(ctx) && waiting::start(ctx)
+    commands.all(|command| create(ctx, command)) && subscribe(ctx) && waiting::start(ctx)
 }
 
 /// Frees what the module keeps, before it is unloaded.
 pub fn stop() {
-    forget_names();
     forget_schemas();
 }
 

@@ -6,9 +6,9 @@ use std::mem::discriminant;
 
 use smallvec::SmallVec;
 
-use super::listeners::nobody_listens;
+use super::propagation;
 use crate::number::FloatText;
-use crate::server::api::{kept, Ctx, EventClass, Text};
+use crate::server::api::{Ctx, EventClass, Text};
 use crate::stats;
 
 /// Up to this many changes are compared one by one.
@@ -98,35 +98,27 @@ impl<'a> Effects<'a> {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
-    /// Propagates and announces all of them, once.
+    /// Propagates all of them and sends their events, once: should something panic, no change is propagated again.
     #[inline]
-    pub fn make_known(&mut self, ctx: Ctx) {
+    pub fn propagate_and_notify(&mut self, ctx: Ctx) {
         if !self.noted.is_empty() {
-            self.make_some_known(ctx);
+            std::mem::take(self).propagate_all(ctx);
         }
     }
 
-    fn make_some_known(&mut self, ctx: Ctx) {
+    fn propagate_all(self, ctx: Ctx) {
         stats::WRITES.add(1);
-        if !nobody_listens(ctx) {
-            self.propagate(ctx);
-        } else if let [Noted { change: Change::Zadd(..), .. }] = self.noted.as_slice() {
-            ctx.count_change();
-        } else {
+        if propagation::is_unneeded(ctx) {
             self.noted.iter().filter(|noted| noted.change.is_propagated()).for_each(|_| ctx.count_change());
-        }
-        self.announce(ctx);
-        if self.noted.spilled() {
-            self.noted = SmallVec::new();
         } else {
-            self.noted.clear();
+            self.propagate(ctx);
         }
+        self.notify(ctx);
     }
 
-    /// Runs of one kind on one key as one command.
     fn propagate(&self, ctx: Ctx) {
         let mut number = FloatText::new();
-        for run in self.noted.chunk_by(Noted::joins) {
+        for run in runs(&self.noted) {
             match run {
                 [Noted { key, change: Change::Zadd(score, element, _) }] => {
                     ctx.replicate_zadd(key, number.print(*score), element);
@@ -140,7 +132,7 @@ impl<'a> Effects<'a> {
     }
 
     /// Each key is signalled once, and each event of a key is sent once.
-    fn announce(&self, ctx: Ctx) {
+    fn notify(&self, ctx: Ctx) {
         if let [noted] = self.noted.as_slice() {
             let (class, event) = noted.change.event();
             ctx.signal_modified(&noted.key);
@@ -165,6 +157,11 @@ impl<'a> Effects<'a> {
             }
         }
     }
+}
+
+/// Changes that one command can make together.
+fn runs<'n, 'a>(noted: &'n [Noted<'a>]) -> impl Iterator<Item = &'n [Noted<'a>]> {
+    noted.chunk_by(Noted::joins)
 }
 
 /// What was sent about each key: its events, and `None` for the signal.
@@ -207,10 +204,7 @@ fn replicate_run<'a>(ctx: Ctx, key: &Text<'a>, run: &[Noted<'a>], number: &mut F
         match &noted.change {
             Change::Zadd(score, element, _) => {
                 command = c"ZADD";
-                // Every other element of a board with an index is at -inf.
-                let text = number.print(*score).as_bytes();
-                args.push(if score.is_finite() { Text::new(text) } else { kept(text) });
-                args.push(element.clone());
+                args.extend([Text::new(number.print(*score).as_bytes()), element.clone()]);
             }
             Change::Zrem(element) => {
                 command = c"ZREM";

@@ -6,7 +6,7 @@ use std::ptr;
 use redis_module::raw::{self, RedisModuleString};
 
 use super::effects::Change;
-use super::named::{check_absent, check_named};
+use super::implicit_keys::{check_absent, check_implicit};
 use crate::error::{Error, NamedKey, Result, Shown};
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Call;
@@ -23,7 +23,7 @@ pub struct Hash<'c> {
 impl<'c> Hash<'c> {
     pub fn open(call: &'c Call<'c>, board: &Text<'c>, name: &[u8], access: Access) -> Result<Hash<'c>> {
         let name = Text::new(name);
-        check_named(call, &call.ctx.caller(), board, (NamedKey::Hash, &name), access)?;
+        check_implicit(call, &call.ctx.caller(), board, (NamedKey::Hash, &name), access)?;
         let key = Key::open(call.ctx, &name, access);
         let present = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
             KeyType::Empty => false,
@@ -92,17 +92,20 @@ impl<'c> Hash<'c> {
     }
 
     pub fn unlink(&mut self) {
-        if let Some(key) = self.key.as_ref().filter(|_| self.present) {
+        if let Some(key) = self.key.as_mut().filter(|_| self.present) {
             key.unlink();
             self.present = false;
             self.call.note(&self.name, Change::Unlink);
         }
     }
 
-    /// Gives the hash, if there is one, another key.
+    /// Gives the hash, if there is one, another key. The call propagates itself, so earlier changes are propagated first.
     pub fn rename(self, to: &Text) -> Result<()> {
         match self.key.filter(|_| self.present) {
-            Some(key) => key.call(c"RENAME", &[to]).1.map(drop),
+            Some(key) => {
+                self.call.propagate_and_notify();
+                key.call(c"RENAME", &[to]).1.map(drop)
+            }
             None => Ok(()),
         }
     }

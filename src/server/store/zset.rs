@@ -1,27 +1,35 @@
-//! A sorted set as a board's store: low-level calls on a key that is opened once.
+//! A sorted set on an open key: boards, schedules, logs and leases. Changes are made by low-level calls and recorded, to
+//! be propagated as plain commands when the command ends.
 
 use std::cell::Cell;
 use std::ffi::CStr;
+use std::ops::RangeBounds;
 use std::os::raw::c_int;
 
-use redis_module::raw;
+use redis_module::raw::{self, RedisModuleKey};
+use smallvec::SmallVec;
 
 use super::effects::Change;
-use super::named::{check_absent, check_named};
-use super::walk::current;
-use crate::board::{Direction, Lowest, Only, Put, Spot, Store};
+use super::implicit_keys::{check_absent, check_implicit};
 use crate::error::{Error, NamedKey, Result};
 use crate::server::api::{Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
+use crate::zset::{score_bounds, Cursor, Direction, Only, Put, SortedSet};
+
+/// Up to this many elements are removed one by one; for more, one call of the core is cheaper.
+const FEW: usize = 16;
 
 pub struct ZSet<'c> {
-    call: &'c Call<'c>,
+    ctx: Ctx<'c>,
+    /// Records what is changed. A set that is only looked at has none, and cannot be changed.
+    call: Option<&'c Call<'c>>,
     name: Text<'c>,
     /// `None` for a key that does not exist and is not opened for writing.
-    key: Option<Key<'c>>,
-    present: bool,
+    pub(super) key: Option<Key<'c>>,
+    /// What the key holds. Only for limiters it may be a string.
+    pub(super) kind: KeyType,
     /// The number of elements, cached until it changes.
-    card: Cell<Option<u64>>,
+    len: Cell<Option<u64>>,
     put_event: &'static CStr,
 }
 
@@ -29,9 +37,21 @@ impl<'c> ZSet<'c> {
     /// An error for a key of another type.
     #[inline]
     pub fn open(call: &'c Call<'c>, name: Text<'c>, access: Access) -> Result<ZSet<'c>> {
+        ZSet::open_any(call, name, access).checked()
+    }
+
+    /// Whatever the key holds: it may be another limiter's string.
+    #[inline]
+    pub(super) fn open_any(call: &'c Call<'c>, name: Text<'c>, access: Access) -> ZSet<'c> {
         let key = Key::open(call.ctx, &name, access);
-        let present = is_sorted_set(key.as_ref())?;
-        Ok(ZSet { call, name, key, present, card: Cell::new(None), put_event: c"zadd" })
+        ZSet::of(call.ctx, Some(call), name, key)
+    }
+
+    /// Opens a key to look at it, without touching it. With cursors alone, a timer can use it: they call no core command.
+    /// On Redis 7.0 the clock advances in a timer, and a call could free an expired key that is open.
+    pub fn look_at(ctx: Ctx<'c>, name: Text<'c>) -> Result<ZSet<'c>> {
+        let key = Key::open(ctx, &name, Access::Look);
+        ZSet::of(ctx, None, name, key).checked()
     }
 
     /// Opens the board of a period, whose key is named by the schema of a board alone.
@@ -42,7 +62,7 @@ impl<'c> ZSet<'c> {
         name: Text<'c>,
         access: Access,
     ) -> Result<ZSet<'c>> {
-        check_named(call, caller, board, (NamedKey::Period, &name), access)?;
+        check_implicit(call, caller, board, (NamedKey::Period, &name), access)?;
         let period = ZSet::open(call, name, access)?;
         if !period.exists() {
             check_absent(call, board, &period.name)?;
@@ -51,24 +71,21 @@ impl<'c> ZSet<'c> {
     }
 
     pub fn absent(call: &'c Call<'c>, name: Text<'c>) -> ZSet<'c> {
-        ZSet { call, name, key: None, present: false, card: Cell::new(None), put_event: c"zadd" }
+        ZSet::of(call.ctx, Some(call), name, None)
     }
 
-    pub fn expire_at(&mut self, at_ms: i64) {
-        if let Some(key) = self.key() {
-            key.expire_at(at_ms);
-            self.call.note(&self.name, Change::Pexpireat(at_ms));
+    #[inline]
+    fn of(ctx: Ctx<'c>, call: Option<&'c Call<'c>>, name: Text<'c>, key: Option<Key<'c>>) -> ZSet<'c> {
+        let kind = key.as_ref().map_or(KeyType::Empty, Key::kind);
+        ZSet { ctx, call, name, key, kind, len: Cell::new(None), put_event: c"zadd" }
+    }
+
+    #[inline]
+    fn checked(self) -> Result<ZSet<'c>> {
+        match self.kind {
+            KeyType::Empty | KeyType::SortedSet => Ok(self),
+            _ => Err(Error::WrongType),
         }
-    }
-
-    pub fn expiry(&self) -> Option<i64> {
-        self.key().and_then(Key::expiry)
-    }
-
-    fn look(&mut self) -> Result<()> {
-        self.card.set(None);
-        self.present = is_sorted_set(self.key.as_ref())?;
-        Ok(())
     }
 
     pub fn is_taken(call: &'c Call<'c>, name: &Text<'c>) -> bool {
@@ -76,15 +93,11 @@ impl<'c> ZSet<'c> {
     }
 
     pub fn exists(&self) -> bool {
-        self.present
+        self.kind == KeyType::SortedSet
     }
 
     pub fn name(&self) -> &Text<'c> {
         &self.name
-    }
-
-    pub(super) fn ctx(&self) -> Ctx<'c> {
-        self.call.ctx
     }
 
     /// Announces changed scores with this event instead of `zadd`.
@@ -92,181 +105,135 @@ impl<'c> ZSet<'c> {
         self.put_event = event;
     }
 
-    pub(super) fn key(&self) -> Option<&Key<'c>> {
-        self.key.as_ref().filter(|_| self.present)
+    /// Renames the key. This set is empty afterwards.
+    pub fn rename(&mut self, to: &Text) -> Result<()> {
+        self.call(c"RENAME", &[to])
+    }
+
+    /// The key, if it holds a sorted set.
+    fn key(&self) -> Option<&Key<'c>> {
+        self.key.as_ref().filter(|_| self.exists())
+    }
+
+    pub(super) fn note(&self, change: Change<'c>) {
+        if let Some(call) = self.call {
+            call.note(&self.name, change);
+        }
+    }
+
+    /// What the key holds may have changed.
+    fn refresh(&mut self) {
+        self.len.set(None);
+        self.kind = self.key.as_ref().map_or(KeyType::Empty, Key::kind);
     }
 
     /// Runs a core command on the key, which propagates and announces itself. Earlier changes are propagated first.
     fn call(&mut self, command: &CStr, args: &[&Text]) -> Result<()> {
-        let Some(key) = self.key.take() else { return Ok(()) };
-        self.call.make_known();
+        let (Some(call), Some(key)) = (self.call, self.key.take()) else { return Ok(()) };
+        call.propagate_and_notify();
         let (key, reply) = key.call(command, args);
         self.key = key;
-        self.look()?;
+        self.refresh();
         reply.map(drop)
     }
 
-    /// The lowest element with this score or more.
-    fn first_from(&self, score: f64) -> Option<(Text<'c>, f64)> {
-        let mut first = None;
-        let _: Result<(), ()> = self.iterate((score, f64::INFINITY), Direction::Up, &mut |key| {
-            // SAFETY: the iterator is at an element.
-            first = unsafe { current(key) };
-            Ok(false)
-        });
-        first
+    /// Removes an element without recording it. Returns whether it was there.
+    fn remove_unrecorded(&mut self, element: &Text) -> bool {
+        let Some(key) = self.key() else { return false };
+        let mut removed = 0;
+        // SAFETY: the key is an open sorted set, opened for writing; a cursor would borrow it.
+        unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), &mut removed) };
+        if removed != 0 {
+            self.refresh();
+        }
+        removed != 0
     }
 
-    /// Renames the key of the sorted set. This one is empty afterwards.
-    pub fn rename(&mut self, to: &Text) -> Result<()> {
-        self.call(c"RENAME", &[to])
-    }
-}
-
-/// Whether the key holds a sorted set; an error if it holds something else.
-#[inline]
-pub(super) fn is_sorted_set(key: Option<&Key>) -> Result<bool> {
-    match key.map_or(KeyType::Empty, Key::kind) {
-        KeyType::Empty => Ok(false),
-        KeyType::SortedSet => Ok(true),
-        _ => Err(Error::WrongType),
+    /// The server deletes a key with its last element.
+    fn note_if_gone(&self) {
+        if !self.exists() {
+            self.note(Change::Vanish);
+        }
     }
 }
 
-#[inline]
-pub(super) fn score_of(key: &Key, element: &Text) -> Option<f64> {
-    let mut score = 0.0;
-    // SAFETY: the key is an open sorted set.
-    let status = unsafe { api!(RedisModule_ZsetScore)(key.raw(), element.raw(), &mut score) };
-    (status == raw::REDISMODULE_OK as c_int).then_some(score)
-}
-
-/// Iterators over scores need no stop: they hold nothing, and the server drops one when the next is started or the key
-/// is closed.
-impl<'c> Store for ZSet<'c> {
-    type Name = Text<'c>;
-
-    fn name(&self, bytes: &[u8]) -> Text<'c> {
-        Text::new(bytes)
-    }
+impl<'c> SortedSet for ZSet<'c> {
+    type Element = Text<'c>;
+    type Cursor<'s>
+        = KeyCursor<'s, 'c>
+    where
+        Self: 's;
 
     fn key_name(&self) -> &[u8] {
-        self.name().bytes()
+        self.name.bytes()
     }
 
-    fn card(&self) -> u64 {
-        self.card.get().unwrap_or_else(|| {
-            let card = self.key().map_or(0, Key::len);
-            self.card.set(Some(card));
-            card
+    fn len(&self) -> u64 {
+        self.len.get().unwrap_or_else(|| {
+            let len = self.key().map_or(0, Key::len);
+            self.len.set(Some(len));
+            len
         })
     }
 
+    #[inline]
     fn score(&self, element: &Text<'c>) -> Option<f64> {
-        score_of(self.key()?, element)
+        let key = self.key()?;
+        let mut score = 0.0;
+        // SAFETY: the key is an open sorted set.
+        let status = unsafe { api!(RedisModule_ZsetScore)(key.raw(), element.raw(), &mut score) };
+        (status == raw::REDISMODULE_OK as c_int).then_some(score)
     }
 
     fn index(&self, element: &Text<'c>) -> Result<Option<u64>> {
         if !self.exists() {
             return Ok(None);
         }
-        self.ctx().zrank(&self.name, element)
+        self.ctx.zrank(&self.name, element)
     }
 
-    /// Uses the ZRANK of the element at the edge: a ZCOUNT would have to print and to parse the score.
-    fn count_below(&self, score: f64, inclusive: bool) -> Result<u64> {
-        if inclusive && score == f64::INFINITY {
-            return Ok(self.card());
+    fn range(&self, first: u64, last: u64) -> Result<Vec<(Text<'c>, f64)>> {
+        if !self.exists() {
+            return Ok(Vec::new());
         }
-        let from = if inclusive { score.next_up() } else { score };
-        let Some((element, _)) = self.first_from(from) else { return Ok(self.card()) };
-        Ok(self.index(&element)?.unwrap_or(0))
+        let reply = self.ctx.zrange(&self.name, first, last)?;
+        let elements = (0..reply.len()).filter_map(|i| reply.text_at(i));
+        Ok(elements.filter_map(|element| self.score(&element).map(|score| (element, score))).collect())
     }
 
-    fn count_below_own(&self, own: &Text<'c>, score: f64, inclusive: bool) -> Result<u64> {
-        if self.count_at(score, 2) > 1 {
-            return self.count_below(score, inclusive);
-        }
-        // No other element has the score, so there is no need to make a string of the element at the edge.
-        Ok(self.index(own)?.unwrap_or(0) + u64::from(inclusive))
-    }
-
-    fn at(&self, index: u64) -> Result<Option<(Text<'c>, f64)>> {
-        if let Some(found) = self.at_end(index) {
-            return Ok(found);
-        }
-        let element = self.ctx().zrange(&self.name, index, index)?.text_at(0);
-        Ok(element.and_then(|element| self.score(&element).map(|score| (element, score))))
-    }
-
-    fn count_at(&self, score: f64, most: u64) -> u64 {
-        let Some(key) = self.key() else { return 0 };
-        let mut count = 0;
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), score, score, 0, 0);
-            while count < most && api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0 {
-                api!(RedisModule_ZsetRangeNext)(key.raw());
-                count += 1;
+    #[inline]
+    fn cursor(&mut self, scores: impl RangeBounds<f64>, direction: Direction) -> KeyCursor<'_, 'c> {
+        let key = self.key().map(Key::raw);
+        if let Some(key) = key {
+            let [(min, without_min), (max, without_max)] = score_bounds(&scores);
+            // SAFETY: the key is an open sorted set, and the cursor borrows it until it stops the iteration.
+            unsafe {
+                let start = match direction {
+                    Direction::Up => api!(RedisModule_ZsetFirstInScoreRange),
+                    Direction::Down => api!(RedisModule_ZsetLastInScoreRange),
+                };
+                start(key, min, max, c_int::from(without_min), c_int::from(without_max));
             }
         }
-        count
+        KeyCursor { set: self, iteration: Iteration { key, direction, state: State::Before } }
     }
 
-    fn any_between(&self, low: f64, high: f64) -> bool {
-        let Some(key) = self.key() else { return false };
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), low, high, 1, 1);
-            api!(RedisModule_ZsetRangeEndReached)(key.raw()) == 0
+    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'c>>)> {
+        if !self.exists() {
+            return Ok((0, Vec::new()));
         }
+        self.ctx.zscan(&self.name, cursor, count)
     }
 
-    fn lowest(&self, most: f64) -> Option<Lowest<Text<'c>>> {
-        let key = self.key()?;
-        // SAFETY: the key is an open sorted set, and nothing changes it while the iterator lives.
-        unsafe {
-            let ended = api!(RedisModule_ZsetRangeEndReached);
-            api!(RedisModule_ZsetFirstInScoreRange)(key.raw(), f64::NEG_INFINITY, most, 0, 0);
-            if ended(key.raw()) != 0 {
-                return None;
-            }
-            let (element, score) = current(key)?;
-            let mut next = None;
-            if score == f64::NEG_INFINITY {
-                api!(RedisModule_ZsetRangeNext)(key.raw());
-                if ended(key.raw()) == 0 {
-                    next = current(key).map(|(_, score)| score);
-                }
-            }
-            Some(Lowest { element, score, next })
-        }
-    }
-
-    fn walk_score(&self, score: f64, direction: Direction, visit: &mut dyn FnMut(Text<'c>) -> bool) {
-        let _: Result<(), ()> = self.iterate((score, score), direction, &mut |key| {
-            // SAFETY: the iterator is at an element.
-            Ok(unsafe { current(key) }.is_some_and(|(element, _)| visit(element)))
-        });
-    }
-
-    fn step(&self, from: (&Text<'c>, f64), steps: u64, direction: Direction) -> Option<(Text<'c>, f64)> {
-        self.step_from(from, steps, direction)
-    }
-
-    fn walk(
-        &self,
-        from: Spot<Text<'c>>,
-        direction: Direction,
-        visit: &mut dyn FnMut(Text<'c>, f64) -> Result<bool>,
-    ) -> Result<()> {
-        self.walk_from(from, direction, visit)
+    fn expiry(&self) -> Option<i64> {
+        self.key.as_ref().and_then(Key::expiry)
     }
 
     fn put(&mut self, element: &Text<'c>, score: f64, only: Only) -> Put {
         let existing_only = matches!(only, Only::Existing | Only::ExistingRaise | Only::ExistingLower);
-        let Some(key) = self.key.as_ref().filter(|_| self.exists() || !existing_only) else {
-            // A low-level write would leave an empty sorted set behind.
+        let may_write = self.call.is_some() && (self.kind == KeyType::SortedSet || !existing_only);
+        let Some(key) = self.key.as_mut().filter(|_| may_write) else {
+            // A low-level write of an existing element would leave an empty sorted set behind.
             return Put::Nothing;
         };
         let flags = match only {
@@ -289,55 +256,129 @@ impl<'c> Store for ZSet<'c> {
         } else {
             return Put::Nothing;
         };
-        self.present = true;
-        self.card.set(None);
-        self.call.note(&self.name, Change::Zadd(score, element.clone(), self.put_event));
+        self.kind = KeyType::SortedSet;
+        self.len.set(None);
+        self.note(Change::Zadd(score, element.clone(), self.put_event));
         put
     }
 
     fn remove(&mut self, element: &Text<'c>) -> bool {
-        let Some(key) = self.key() else { return false };
-        let mut removed = 0;
-        // SAFETY: the key is an open sorted set, opened for writing.
-        unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), &mut removed) };
-        if removed == 0 {
-            return false;
+        let removed = self.remove_unrecorded(element);
+        if removed {
+            self.note(Change::Zrem(element.clone()));
+            self.note_if_gone();
         }
-        // The server deletes a key with its last element.
-        self.present = key.kind() == KeyType::SortedSet;
-        self.card.set(None);
-        self.call.note(&self.name, Change::Zrem(element.clone()));
-        if !self.present {
-            self.call.note(&self.name, Change::Vanish);
-        }
-        true
+        removed
     }
 
-    fn remove_range(&mut self, first: u64, last: u64) -> Result<()> {
+    fn remove_indexes(&mut self, first: u64, last: u64) -> Result<()> {
         let text = |index: u64| Text::new(itoa::Buffer::new().format(index).as_bytes());
         self.call(c"ZREMRANGEBYRANK", &[&text(first), &text(last)])
     }
 
-    fn clear(&mut self, marker: Option<&Text<'c>>) -> Result<()> {
-        let Some(key) = self.key() else { return Ok(()) };
-        let expiry = key.expiry();
-        // Freed in the background, so that a million members do not block the server.
-        key.unlink();
-        self.call.note(&self.name, Change::Unlink);
-        self.look()?;
-        if let Some(marker) = marker {
-            self.put(marker, f64::NEG_INFINITY, Only::Any);
-            if let Some(at_ms) = expiry {
-                self.expire_at(at_ms);
-            }
+    fn remove_through(&mut self, score: i64) -> Result<()> {
+        let cursor = self.cursor(0.0..=score as f64, Direction::Up);
+        let few: SmallVec<[Text<'c>; FEW]> = cursor.map(|(element, _)| element).take(FEW + 1).collect();
+        if few.len() > FEW {
+            let through = Text::new(itoa::Buffer::new().format(score).as_bytes());
+            return self.call(c"ZREMRANGEBYSCORE", &[&Text::new(b"0"), &through]);
+        }
+        let removed = few.iter().filter(|element| self.remove_unrecorded(element)).count();
+        if removed > 0 {
+            self.note(Change::Zremrangebyscore(score));
+            self.note_if_gone();
         }
         Ok(())
     }
 
-    fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'c>>)> {
-        if !self.exists() {
-            return Ok((0, Vec::new()));
+    fn unlink(&mut self) {
+        let Some(key) = self.key.as_mut().filter(|_| self.kind != KeyType::Empty) else { return };
+        key.unlink();
+        self.refresh();
+        self.note(Change::Unlink);
+    }
+
+    fn expire_at(&mut self, at_ms: i64) {
+        if let Some(key) = self.key.as_mut().filter(|_| self.kind != KeyType::Empty) {
+            key.expire_at(at_ms);
+            self.note(Change::Pexpireat(at_ms));
         }
-        self.ctx().zscan(&self.name, cursor, count)
+    }
+}
+
+/// A cursor on an open key.
+pub struct KeyCursor<'s, 'c> {
+    set: &'s mut ZSet<'c>,
+    iteration: Iteration,
+}
+
+impl<'c> Iterator for KeyCursor<'_, 'c> {
+    type Item = (Text<'c>, f64);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Text<'c>, f64)> {
+        let key = self.iteration.advance()?;
+        let mut score = 0.0;
+        // SAFETY: the iteration is at an element; the string that is made is ours.
+        let element = unsafe { Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key, &mut score)) };
+        element.map(|element| (element, score))
+    }
+}
+
+impl<'s, 'c> Cursor<'s> for KeyCursor<'s, 'c> {
+    type Set = ZSet<'c>;
+
+    #[inline]
+    fn skip_one(&mut self) -> bool {
+        self.iteration.advance().is_some()
+    }
+
+    fn into_set(self) -> &'s mut ZSet<'c> {
+        self.set
+    }
+}
+
+/// The iteration that the server keeps in an open key. Stopped when it is dropped.
+struct Iteration {
+    /// `None` for an empty set.
+    key: Option<*mut RedisModuleKey>,
+    direction: Direction,
+    state: State,
+}
+
+#[derive(PartialEq)]
+enum State {
+    /// The server is at the first element, which was not returned yet.
+    Before,
+    AtElement,
+    Ended,
+}
+
+impl Iteration {
+    /// Moves to the next element, if there is one.
+    #[inline]
+    fn advance(&mut self) -> Option<*mut RedisModuleKey> {
+        let key = self.key?;
+        // SAFETY: the key is an open sorted set with an iteration, and nothing else uses it.
+        let is_there = unsafe {
+            match (&self.state, self.direction) {
+                (State::Before, _) => api!(RedisModule_ZsetRangeEndReached)(key) == 0,
+                (State::AtElement, Direction::Up) => api!(RedisModule_ZsetRangeNext)(key) != 0,
+                (State::AtElement, Direction::Down) => api!(RedisModule_ZsetRangePrev)(key) != 0,
+                (State::Ended, _) => false,
+            }
+        };
+        self.state = if is_there { State::AtElement } else { State::Ended };
+        is_there.then_some(key)
+    }
+}
+
+impl Drop for Iteration {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            // SAFETY: the key is open.
+            unsafe { api!(RedisModule_ZsetRangeStop)(key) };
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::slot::slot_of;
 
 /// Checks that such a key may be opened. Anybody who can `ZADD` can forge a schema, so the slot and the caller's own
 /// permission are checked first.
-pub(super) fn check_named(
+pub(super) fn check_implicit(
     call: &Call,
     caller: &Caller,
     board: &Text,

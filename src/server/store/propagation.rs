@@ -1,4 +1,4 @@
-//! Whether anybody listens to what is propagated.
+//! Whether anybody receives what is propagated.
 //!
 //! `RM_Replicate` costs as much as the write itself, even without an AOF or a replica: it looks up the command and
 //! copies the arguments before it checks. The core checks first. So does this module, where the answer is certain.
@@ -18,23 +18,23 @@ use crate::server::api::Ctx;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 /// How many writes pass before `INFO` is asked again.
-static PATIENCE: AtomicU32 = AtomicU32::new(0);
+static WRITES_UNTIL_RECHECK: AtomicU32 = AtomicU32::new(0);
 
-const WRITES_BETWEEN_QUESTIONS: u32 = 4096;
+const WRITES_BETWEEN_CHECKS: u32 = 4096;
 
 /// Whether it is certain that nobody receives what is propagated now.
-pub fn nobody_listens(ctx: Ctx) -> bool {
-    QUIET.load(Relaxed) || ask(ctx)
+pub fn is_unneeded(ctx: Ctx) -> bool {
+    QUIET.load(Relaxed) || check(ctx)
 }
 
-/// The first write asks, then one in every so many.
-fn ask(ctx: Ctx) -> bool {
-    let patience = PATIENCE.load(Relaxed);
-    if patience > 0 {
-        PATIENCE.store(patience - 1, Relaxed);
+/// The first write checks, then one in every so many.
+fn check(ctx: Ctx) -> bool {
+    let writes = WRITES_UNTIL_RECHECK.load(Relaxed);
+    if writes > 0 {
+        WRITES_UNTIL_RECHECK.store(writes - 1, Relaxed);
         return false;
     }
-    PATIENCE.store(WRITES_BETWEEN_QUESTIONS, Relaxed);
+    WRITES_UNTIL_RECHECK.store(WRITES_BETWEEN_CHECKS, Relaxed);
     let quiet = ctx.is_alone() && has_no_replication(ctx);
     QUIET.store(quiet, Relaxed);
     quiet
@@ -58,7 +58,7 @@ fn has_no_replication(ctx: Ctx) -> bool {
 }
 
 /// Subscribes to forks, roles, replicas and loading. Returns whether the server allowed it.
-pub fn listen(ctx: Ctx) -> bool {
+pub fn subscribe(ctx: Ctx) -> bool {
     let events = [
         raw::REDISMODULE_EVENT_FORK_CHILD,
         raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED,
