@@ -107,6 +107,10 @@ pub trait SortedSet: Sized {
     fn unlink(&mut self);
     fn expire_at(&mut self, at_ms: i64);
 
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     fn first(&mut self, scores: impl RangeBounds<f64>) -> Option<(Self::Element, f64)> {
         self.cursor(scores, Direction::Up).next()
     }
@@ -231,7 +235,7 @@ impl<'s, S: SortedSet> Walk<'s, S> {
         Walk::Chunks { set, next, length: FIRST_CHUNK, direction, fetched: Vec::new().into_iter() }
     }
 
-    pub fn next(&mut self) -> Result<Option<(S::Element, f64)>> {
+    pub fn next_element(&mut self) -> Result<Option<(S::Element, f64)>> {
         match self {
             Walk::Steps { first, cursor } => Ok(first.take().or_else(|| cursor.next())),
             Walk::Chunks { set, next, length, direction, fetched } => {

@@ -51,7 +51,7 @@ impl<S: SortedSet> Board<S> {
             return if is_same { Ok(()) } else { Err(other_schema((&own, self.since()), (&rules, since))) };
         }
         let schema = Schema::new(rules);
-        if self.store.len() > 0 {
+        if !self.store.is_empty() {
             if adopt && since.is_none() && schema.rules.ties != Ties::Shared {
                 return Err(Error::AdoptWithoutSince);
             }
@@ -121,7 +121,7 @@ impl<S: SortedSet> Board<S> {
         if count <= MOST_LOOKED_AT {
             let mut walk = self.store.walk(first, Direction::Up)?;
             for _ in 0..count {
-                let Some((element, score)) = walk.next()? else { break };
+                let Some((element, score)) = walk.next_element()? else { break };
                 check(element.as_ref(), score)?;
             }
             return Ok(());

@@ -303,7 +303,7 @@ impl<S: SortedSet> Board<S> {
         let from = WalkStart { index: self.index_at(first)?, element: known };
         let mut walk = self.store.walk(from, direction)?;
         while left > 0 {
-            let Some((element, score)) = walk.next()? else { break };
+            let Some((element, score)) = walk.next_element()? else { break };
             visit(element, score)?;
             left -= 1;
         }

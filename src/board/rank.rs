@@ -299,7 +299,7 @@ impl<S: SortedSet> Board<S> {
             let mut run = 0;
             let mut walk = self.store.walk(index, direction)?;
             while run < LONG_GROUP {
-                let Some((element, score)) = walk.next()? else { return Ok(()) };
+                let Some((element, score)) = walk.next_element()? else { return Ok(()) };
                 // Where scores hold all values, members with equal scores are not decoded.
                 let is_equal = matches!(&last, Some((own, _)) if *own == score && self.schema.layout.scores_hold_all());
                 if !is_equal {

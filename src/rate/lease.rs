@@ -31,7 +31,7 @@ pub fn is_leases<S: SortedSet>(set: &mut S) -> bool {
 
 /// An error if a sorted set has elements, and they are not leases.
 pub fn check_leases<S: SortedSet>(set: &mut S) -> Result<()> {
-    if set.len() == 0 || is_leases(set) {
+    if set.is_empty() || is_leases(set) {
         return Ok(());
     }
     Err(if is_log(set) { Error::HoldsOther(LOG) } else { Error::NotLeases })
