@@ -2,43 +2,17 @@
 
 use super::score::{due_by, lapsed_by, Hold, LeaseEnd, Scores, Serials, State, CLAIMED, WAITING};
 use crate::error::Result;
+use crate::zset::{Direction, Only, SortedSet};
 
-/// A sorted set that is only read.
-pub trait ReadItems {
-    /// The name of an item.
-    type Item: Clone;
-
-    /// Visits the items with scores in a range, lowest first, until `visit` says false.
-    fn walk(&self, scores: Scores, visit: &mut dyn FnMut(Self::Item, f64) -> bool);
-}
-
-/// The operations on a sorted set that a schedule needs.
-pub trait Items: ReadItems {
-    /// How many elements there are.
-    fn card(&self) -> u64;
-
-    /// The score of an item.
-    fn score(&self, item: &Self::Item) -> Option<f64>;
-
-    /// How many scores are below this one.
-    fn count_below(&self, score: f64) -> Result<u64>;
-
-    /// Sets the score of an item. Returns whether it changed anything.
-    fn put(&mut self, item: &Self::Item, score: f64) -> bool;
-
-    /// Removes an item that exists.
-    fn remove(&mut self, item: &Self::Item);
-}
-
-/// Which items `DUE.ADD` writes.
+/// What became of an item that was to be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Only {
-    /// All items.
-    Any,
-    /// Only items that do not exist: `NX`.
-    New,
-    /// Only items that exist: `XX`.
+pub enum Addition {
+    /// `NX`, `XX` or a claim kept it from being added or moved.
+    Refused,
+    /// It existed.
     Existing,
+    /// It is new.
+    New,
 }
 
 /// An item that is due.
@@ -61,8 +35,8 @@ pub struct Row<T> {
     pub hold: Option<Hold>,
 }
 
-/// Adds an item, or moves one that nobody holds. Returns whether the item is new.
-pub fn add<S: Items>(items: &mut S, item: &S::Item, at: i64, now: i64, only: Only) -> bool {
+/// Adds an item, or moves one that nobody holds.
+pub fn add<S: SortedSet>(items: &mut S, item: &S::Element, at: i64, now: i64, only: Only) -> Addition {
     let before = items.score(item).map(State::of);
     let wanted = match before {
         None => only != Only::Existing,
@@ -70,27 +44,74 @@ pub fn add<S: Items>(items: &mut S, item: &S::Item, at: i64, now: i64, only: Onl
         Some(State::Claimed(hold)) if hold.until > now => false,
         Some(_) => only != Only::New,
     };
-    wanted && items.put(item, at as f64) && before.is_none()
+    if !wanted {
+        return Addition::Refused;
+    }
+    items.put(item, at as f64, Only::Any);
+    before.map_or(Addition::New, |_| Addition::Existing)
 }
 
-/// The first items that are due, earliest first.
-fn ready<S: Items>(items: &S, now: i64, count: usize) -> Vec<Ready<S::Item>> {
+/// Adds an item that is due now, or makes one due now at the latest. A claimed one is due as soon as it is acknowledged.
+pub fn add_again<S: SortedSet>(items: &mut S, item: &S::Element, now: i64) -> Addition {
+    let before = items.score(item);
+    let score = match before.map(State::of) {
+        Some(State::Claimed(hold)) => Hold { again: true, ..hold }.score(),
+        Some(State::Waiting(_)) => before.unwrap_or(0.0).min(now as f64),
+        None | Some(State::Invalid) => now as f64,
+    };
+    items.put(item, score, Only::Any);
+    before.map_or(Addition::New, |_| Addition::Existing)
+}
+
+/// At most this many items are moved to the dead ones in one call, which must not stop the server for long.
+const MAX_DEAD: usize = 1_000;
+
+/// Where items go that were claimed too often.
+pub struct Dead<'s, S> {
+    /// An item that was claimed this often is not claimed again.
+    pub attempts: i64,
+    /// The schedule of these items.
+    pub items: &'s mut S,
+}
+
+/// The first items with scores in a range that are due. Those that were claimed so often that they are not claimed again
+/// are added to the dead ones.
+fn first_due<S: SortedSet>(
+    items: &mut S,
+    scores: Scores,
+    count: usize,
+    attempts: i64,
+    dead: &mut Vec<S::Element>,
+) -> Vec<Ready<S::Element>> {
+    let mut found = Vec::new();
+    for (item, score) in items.cursor(scores, Direction::Up) {
+        let state = State::of(score);
+        match (state.due(), state.hold()) {
+            (_, Some(hold)) if hold.attempt >= attempts => dead.push(item),
+            (Some(due), before) => found.push(Ready { item, due, before }),
+            (None, _) => {}
+        }
+        if found.len() >= count || state.hold().is_some() && dead.len() >= MAX_DEAD {
+            break;
+        }
+    }
+    found
+}
+
+/// The first items that are due, earliest first, and those that are dead.
+fn ready<S: SortedSet>(
+    items: &mut S,
+    now: i64,
+    count: usize,
+    attempts: i64,
+) -> (Vec<Ready<S::Element>>, Vec<S::Element>) {
+    let mut dead = Vec::new();
     // Both ranges are sorted by due time. So the first `count` of both are among the first `count` of each.
-    let mut found = first_due(items, lapsed_by(now), count);
-    found.extend(first_due(items, due_by(now), count));
+    let mut found = first_due(items, lapsed_by(now), count, attempts, &mut dead);
+    found.extend(first_due(items, due_by(now), count, attempts, &mut dead));
     found.sort_by_key(|ready| ready.due);
     found.truncate(count);
-    found
-}
-
-fn first_due<S: Items>(items: &S, scores: Scores, count: usize) -> Vec<Ready<S::Item>> {
-    let mut found = Vec::new();
-    items.walk(scores, &mut |item, score| {
-        let state = State::of(score);
-        found.extend(state.due().map(|due| Ready { item, due, before: state.hold() }));
-        found.len() < count
-    });
-    found
+    (found, dead)
 }
 
 /// What a client asks for.
@@ -103,9 +124,22 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Claims or pops items that are due, earliest first.
-    pub fn take<S: Items>(self, items: &mut S, now: i64, serials: &Serials) -> Vec<Row<S::Item>> {
-        let ready = ready(items, now, self.count);
+    /// Claims or pops items that are due, earliest first. Moves those that were claimed too often.
+    pub fn take<S: SortedSet>(
+        self,
+        items: &mut S,
+        now: i64,
+        serials: &Serials,
+        dead: Option<Dead<S>>,
+    ) -> Vec<Row<S::Element>> {
+        let attempts = dead.as_ref().map_or(i64::MAX, |dead| dead.attempts);
+        let (ready, given_up) = ready(items, now, self.count, attempts);
+        if let Some(dead) = dead {
+            for item in &given_up {
+                dead.items.put(item, now as f64, Only::Any);
+            }
+            given_up.iter().for_each(|item| _ = items.remove(item));
+        }
         match self.until {
             Some(until) => claim(items, ready, until, serials),
             None => pop(items, ready),
@@ -114,51 +148,79 @@ impl Demand {
 }
 
 /// Claims items that are due.
-fn claim<S: Items>(items: &mut S, ready: Vec<Ready<S::Item>>, until: LeaseEnd, serials: &Serials) -> Vec<Row<S::Item>> {
+fn claim<S: SortedSet>(
+    items: &mut S,
+    ready: Vec<Ready<S::Element>>,
+    until: LeaseEnd,
+    serials: &Serials,
+) -> Vec<Row<S::Element>> {
     let claimed = ready.into_iter().map(|Ready { item, due, before }| {
         let hold = Hold::after(before, until, serials);
-        items.put(&item, hold.score());
+        items.put(&item, hold.score(), Only::Any);
         Row { item, due, hold: Some(hold) }
     });
     claimed.collect()
 }
 
 /// Removes items that are due.
-fn pop<S: Items>(items: &mut S, ready: Vec<Ready<S::Item>>) -> Vec<Row<S::Item>> {
-    ready.iter().for_each(|ready| items.remove(&ready.item));
+fn pop<S: SortedSet>(items: &mut S, ready: Vec<Ready<S::Element>>) -> Vec<Row<S::Element>> {
+    ready.iter().for_each(|ready| _ = items.remove(&ready.item));
     ready.into_iter().map(|Ready { item, due, .. }| Row { item, due, hold: None }).collect()
 }
 
-/// Removes an item that is done. Returns false if the token is not the item's current one.
-pub fn acknowledge<S: Items>(items: &mut S, token: i64, item: &S::Item) -> bool {
-    let held = held(items, token, item).is_some();
-    if held {
-        items.remove(item);
+/// What became of acknowledged items.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Acknowledged<'c, T> {
+    /// How many stay, due now, because they were added again in the meantime.
+    pub again: usize,
+    /// Those that were removed.
+    pub done: Vec<&'c T>,
+}
+
+/// Ends claims. Ignores tokens that are not the item's current one.
+pub fn acknowledge<'c, S: SortedSet>(
+    items: &mut S,
+    claims: &'c [(i64, S::Element)],
+    now: i64,
+) -> Acknowledged<'c, S::Element> {
+    // Changes of one kind after the other, so that each kind is propagated as one command.
+    let mut again = 0;
+    for (token, item) in claims {
+        if held(items, *token, item).is_some_and(|hold| hold.again) {
+            items.put(item, now as f64, Only::Any);
+            again += 1;
+        }
     }
-    held
+    let mut done = Vec::new();
+    for (token, item) in claims {
+        if held(items, *token, item).is_some() {
+            items.remove(item);
+            done.push(item);
+        }
+    }
+    Acknowledged { again, done }
 }
 
 /// Changes the end of a lease. Returns the new token, or `None` if the token is not the item's current one.
-pub fn prolong<S: Items>(items: &mut S, token: i64, item: &S::Item, until: LeaseEnd, serials: &Serials) -> Option<i64> {
+pub fn prolong<S: SortedSet>(
+    items: &mut S,
+    token: i64,
+    item: &S::Element,
+    until: LeaseEnd,
+    serials: &Serials,
+) -> Option<i64> {
     let hold = held(items, token, item)?.moved(until, serials);
-    items.put(item, hold.score());
+    items.put(item, hold.score(), Only::Any);
     Some(hold.token())
 }
 
-fn held<S: Items>(items: &S, token: i64, item: &S::Item) -> Option<Hold> {
+fn held<S: SortedSet>(items: &S, token: i64, item: &S::Element) -> Option<Hold> {
     State::of(items.score(item)?).hold().filter(|hold| hold.token() == token)
 }
 
 /// When the first item is due. The time can be in the past.
-pub fn next_due<S: ReadItems>(items: &S) -> Option<i64> {
-    let first = |scores| {
-        let mut due = None;
-        items.walk(scores, &mut |_, score| {
-            due = State::of(score).due();
-            due.is_none()
-        });
-        due
-    };
+pub fn next_due<S: SortedSet>(items: &mut S) -> Option<i64> {
+    let mut first = |scores| items.cursor(scores, Direction::Up).find_map(|(_, score)| State::of(score).due());
     first(WAITING).into_iter().chain(first(CLAIMED)).min()
 }
 
@@ -176,24 +238,23 @@ pub struct Tally {
 }
 
 /// Counts the items. Claims are counted one by one, because not every number in their range is one.
-pub fn tally<S: Items>(items: &S, now: i64) -> Result<Tally> {
-    let (_, due_end) = due_by(now);
-    let below = items.count_below(WAITING.0)?;
-    let waiting = items.count_below(WAITING.1)?.saturating_sub(below);
+pub fn tally<S: SortedSet>(items: &mut S, now: i64) -> Result<Tally> {
+    let below = items.count_below(WAITING.start, false)?;
+    let waiting = items.count_below(WAITING.end, false)?.saturating_sub(below);
+    let due = items.count_below(due_by(now).end, false)?.saturating_sub(below);
     let (mut lapsed, mut claimed) = (0, 0);
-    items.walk(CLAIMED, &mut |_, score| {
+    for (_, score) in items.cursor(CLAIMED, Direction::Up) {
         match State::of(score).hold() {
             Some(hold) if hold.until > now => claimed += 1,
             Some(_) => lapsed += 1,
             None => {}
         }
-        true
-    });
+    }
     let valid = waiting.saturating_add(lapsed).saturating_add(claimed);
     Ok(Tally {
-        items: items.card(),
-        due: items.count_below(due_end)?.saturating_sub(below).saturating_add(lapsed),
+        items: items.len(),
+        due: due.saturating_add(lapsed),
         claimed,
-        invalid: items.card().saturating_sub(valid),
+        invalid: items.len().saturating_sub(valid),
     })
 }

@@ -12,6 +12,7 @@
 //! Every such number is an exact double, and claims sort by the ends of their leases. The last 2^31 ms of the range of
 //! times are not used, so scores above -2^43 are never claims: neither small negative numbers nor negated times.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::duration::MILLIS_OF_DAY;
@@ -111,7 +112,7 @@ impl Hold {
 
     /// The claim with this score, if it is one.
     fn of(score: f64) -> Option<Hold> {
-        if !(CLAIMED.0..CLAIMED.1).contains(&score) || score.fract() != 0.0 {
+        if !CLAIMED.contains(&score) || score.fract() != 0.0 {
             return None;
         }
         let bits = (score as i64).saturating_sub(LOWEST_CLAIM);
@@ -148,29 +149,29 @@ impl Serials {
 }
 
 /// A range of scores that excludes its end.
-pub(super) type Scores = (f64, f64);
+pub(super) type Scores = Range<f64>;
 
 /// The scores of all waiting items.
-pub(super) const WAITING: Scores = (0.0, END_OF_TIME as f64);
+pub(super) const WAITING: Scores = 0.0..END_OF_TIME as f64;
 /// The scores of all claims. Other numbers in this range are invalid.
-pub(super) const CLAIMED: Scores = (LOWEST_CLAIM as f64, -(UNUSED_LEASES << LOW_BITS) as f64);
+pub(super) const CLAIMED: Scores = LOWEST_CLAIM as f64..-(UNUSED_LEASES << LOW_BITS) as f64;
 
 /// The scores of waiting items that are due.
 pub(super) fn due_by(now: i64) -> Scores {
-    (WAITING.0, now.saturating_add(1) as f64)
+    WAITING.start..now.saturating_add(1) as f64
 }
 
 /// The scores of claims whose leases have ended.
 pub(super) fn lapsed_by(now: i64) -> Scores {
     let after = now.saturating_add(1).clamp(LEASE_EPOCH, MAX_LEASE_END_MS.saturating_add(1));
     let lease = after.saturating_sub(LEASE_EPOCH) << LOW_BITS;
-    (CLAIMED.0, LOWEST_CLAIM.saturating_add(lease) as f64)
+    CLAIMED.start..LOWEST_CLAIM.saturating_add(lease) as f64
 }
 
 impl State {
     /// Decodes a score. The fraction of a waiting item's time is ignored.
     pub fn of(score: f64) -> State {
-        if (WAITING.0..WAITING.1).contains(&score) {
+        if WAITING.contains(&score) {
             return State::Waiting(score.floor() as i64);
         }
         Hold::of(score).map_or(State::Invalid, State::Claimed)

@@ -11,4 +11,4 @@ pub mod tests;
 pub use api::{Access, Arg, Args, Caller, Reply, Stopwatch, Text};
 pub use call::Call;
 pub use module::{missing_command, run, serve_first, start, stop, tell, wait, Command, Runner, Wait};
-pub use store::{Hash, Limiter, Schedule, ZSet};
+pub use store::{Hash, Limiter, ZSet};

@@ -5,12 +5,10 @@ mod hash;
 mod implicit_keys;
 mod limiter;
 mod propagation;
-mod schedule;
 mod zset;
 
 pub use effects::{Change, Effects, PROPAGATED};
 pub use hash::Hash;
 pub use limiter::Limiter;
 pub use propagation::subscribe;
-pub use schedule::{Schedule, ScheduleReader};
 pub use zset::ZSet;
