@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::os::raw::c_int;
 
-use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
+use redis_module::raw::{RedisModuleCtx, RedisModuleString};
 
 use super::api::{Args, Ctx, Reply, Text};
 use super::module::flags_of;
@@ -47,14 +47,14 @@ impl<'a> Call<'a> {
     /// cost a fast command a tenth of its time.
     pub fn take_time(&self) {
         if self.began.get().is_none() {
-            self.began.set(Some(monotonic_micros()));
+            self.began.set(Some(self.ctx.monotonic_micros()));
         }
     }
 
     /// Microseconds, if the call is timed and was run.
     pub(super) fn time_taken(&self) -> Option<u64> {
         let began = self.began.get().filter(|_| self.was_run())?;
-        Some(monotonic_micros().saturating_sub(began))
+        Some(self.ctx.monotonic_micros().saturating_sub(began))
     }
 
     /// Tells the position of a key, counted from the command's name.
@@ -94,9 +94,4 @@ impl<'a> Call<'a> {
         self.propagate_and_notify();
         Reply::new(self.ctx)
     }
-}
-
-fn monotonic_micros() -> u64 {
-    // SAFETY: reads a pointer that was set when the module was loaded; the function takes nothing. Servers since 7.0 have it.
-    unsafe { raw::RedisModule_MonotonicMicroseconds.map_or(0, |micros| micros()) }
 }

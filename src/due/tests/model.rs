@@ -222,7 +222,7 @@ impl World {
         let rows = Demand { count, until }.take(&mut self.list, self.now, &self.serials, bury);
         assert_eq!(rows.iter().map(|row| (row.due, row.item[0])).collect::<Vec<_>>(), expected);
         assert_eq!(self.dead, graves);
-        assert!(dead.iter().all(|item| !self.list.score(&element(*item)).is_some()));
+        assert!(dead.iter().all(|item| self.list.score(&element(*item)).is_none()));
         for row in rows {
             let item = row.item[0];
             let before = self.known.remove(&item).unwrap();

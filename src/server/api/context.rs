@@ -57,6 +57,12 @@ impl<'c> Ctx<'c> {
         i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
     }
 
+    /// Microseconds on a clock that nobody can set.
+    pub fn monotonic_micros(self) -> u64 {
+        // SAFETY: reads a pointer that was set when the module was loaded, by every server since 7.0; takes nothing.
+        unsafe { raw::RedisModule_MonotonicMicroseconds.map_or(0, |micros| micros()) }
+    }
+
     pub(super) fn has_flag(self, flag: u32) -> bool {
         // SAFETY: the context is alive.
         let flags = unsafe { api!(RedisModule_GetContextFlags)(self.raw) };

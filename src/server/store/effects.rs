@@ -98,22 +98,21 @@ impl<'a> Effects<'a> {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
-    /// Propagates all of them and sends their events, once: should something panic, no change is propagated again.
+    /// Propagates all of them and sends their events.
     #[inline]
     pub fn propagate_and_notify(&mut self, ctx: Ctx) {
-        if !self.noted.is_empty() {
-            std::mem::take(self).propagate_all(ctx);
+        if self.noted.is_empty() {
+            return;
         }
-    }
-
-    fn propagate_all(self, ctx: Ctx) {
+        // Should something panic, no change is propagated again.
+        let effects = ClearOnDrop(self);
         stats::WRITES.add(1);
         if propagation::is_unneeded(ctx) {
-            self.noted.iter().filter(|noted| noted.change.is_propagated()).for_each(|_| ctx.count_change());
+            effects.0.noted.iter().filter(|noted| noted.change.is_propagated()).for_each(|_| ctx.count_change());
         } else {
-            self.propagate(ctx);
+            effects.0.propagate(ctx);
         }
-        self.notify(ctx);
+        effects.0.notify(ctx);
     }
 
     fn propagate(&self, ctx: Ctx) {
@@ -155,6 +154,19 @@ impl<'a> Effects<'a> {
             if let Change::Set(..) = noted.change {
                 ctx.notify(EventClass::Generic, c"expire", &noted.key);
             }
+        }
+    }
+}
+
+struct ClearOnDrop<'e, 'a>(&'e mut Effects<'a>);
+
+impl Drop for ClearOnDrop<'_, '_> {
+    fn drop(&mut self) {
+        // A call is never dropped, so a list on the heap is freed here.
+        if self.0.noted.spilled() {
+            self.0.noted = SmallVec::new();
+        } else {
+            self.0.noted.clear();
         }
     }
 }

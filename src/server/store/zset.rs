@@ -317,10 +317,15 @@ impl<'c> Iterator for KeyCursor<'_, 'c> {
 
     #[inline]
     fn next(&mut self) -> Option<(Text<'c>, f64)> {
-        let key = self.iteration.advance()?;
+        // In a range without elements the first one is null, so there is no need to ask whether there is one.
+        let key = match self.iteration.state {
+            State::Before => self.iteration.key?,
+            _ => self.iteration.advance()?,
+        };
         let mut score = 0.0;
-        // SAFETY: the iteration is at an element; the string that is made is ours.
+        // SAFETY: the iteration is at an element, or the range has none; the string that is made is ours.
         let element = unsafe { Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key, &mut score)) };
+        self.iteration.state = if element.is_some() { State::AtElement } else { State::Ended };
         element.map(|element| (element, score))
     }
 }

@@ -12,21 +12,13 @@ pub struct Now {
 
 impl Now {
     pub fn read(ctx: Ctx) -> Now {
-        Now { ticks: ticks(), server_ms: ctx.now() }
+        Now { ticks: ctx.monotonic_micros() / 1_000, server_ms: ctx.now() }
     }
 
     /// The time on a client's own clock, which is so many milliseconds ahead of the monotonic one.
     pub fn on_own_clock(&self, ahead: i64) -> i64 {
         ahead.saturating_add_unsigned(self.ticks)
     }
-}
-
-fn ticks() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for the call. If the call fails, it stays zero.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    let (seconds, nanos) = (u64::try_from(time.tv_sec).unwrap_or(0), u64::try_from(time.tv_nsec).unwrap_or(0));
-    seconds.saturating_mul(1_000).saturating_add(nanos / 1_000_000)
 }
 
 /// Regular checks are at multiples of this many milliseconds, so that the server wakes up for many keys at once.
