@@ -69,7 +69,7 @@ fn split_sign(text: &[u8]) -> (bool, &[u8]) {
 }
 
 /// An optional sign and decimal digits; leading zeros are fine. `None` also when the number does not fit.
-#[inline(always)]
+#[inline]
 pub fn parse_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(text);
     if (1..=DIGITS_THAT_FIT).contains(&digits.len()) {

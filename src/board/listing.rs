@@ -173,7 +173,7 @@ impl<S: SortedSet> Board<S> {
         equals.zip(0..).find(|((element, _), _)| element.as_ref() == own).map(|(_, before)| before)
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn row(&mut self, found: Found<S::Element>, kind: Kind) -> Result<Row> {
         let rank = self.rank(&found, kind)?;
         Ok(self.row_ranked(found, rank))
@@ -184,7 +184,7 @@ impl<S: SortedSet> Board<S> {
         self.row_of(&found.element, found.decoded, rank)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn row_of(&self, element: &S::Element, decoded: Decoded, rank: u64) -> Row {
         Row::new(self.name_of(element), decoded, rank)
     }

@@ -87,7 +87,7 @@ fn name_of<'e>(schema: &Schema, element: &'e [u8]) -> &'e [u8] {
 
 impl<S: SortedSet> Board<S> {
     /// Opens a board that is not damaged, or does not exist yet.
-    #[inline(always)]
+    #[inline]
     pub fn open(mut store: S) -> Result<Board<S>> {
         let marker = Marker::find(&mut store)?;
         Ok(Board::with_marker(store, marker))
@@ -111,7 +111,7 @@ impl<S: SortedSet> Board<S> {
         Ok(Board::with_marker(store, marker))
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn with_marker(store: S, marker: Option<Marker<S::Element>>) -> Board<S> {
         let (marker, schema, since, entries) = match marker {
             Some(Marker { element, schema, since, has_entries }) => {
@@ -201,7 +201,7 @@ impl<S: SortedSet> Board<S> {
         Ok(self.store.count_below(TOP_OF_INDEX, true)?.saturating_sub(first_entries))
     }
 
-    #[inline(always)]
+    #[inline]
     fn decode(&self, element: &S::Element, score: f64) -> Result<Decoded> {
         decode(&self.schema, self.since, element.as_ref(), score)
     }
@@ -225,7 +225,7 @@ impl<S: SortedSet> Board<S> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn find(&self, member: &S::Element) -> Result<Option<Found<S::Element>>> {
         let Some((element, score)) = self.locate(member)? else { return Ok(None) };
         let decoded = self.decode(&element, score)?;

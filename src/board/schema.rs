@@ -173,7 +173,7 @@ impl Schema {
         self.rules.fields.first().map_or(Order::Descending, |field| field.order)
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn parse_value(&self, field: &Field, text: &[u8]) -> Result<Value> {
         let value = match field.kind.bounds() {
             None if self.explicit => parse_finite(text).map(Value::Float),

@@ -70,7 +70,7 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
 }
 
 /// The arguments as scores and members: one score per field, then a member, and so on.
-#[inline(always)]
+#[inline]
 pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>> {
     let fields = schema.fields().len();
     if args.len() == 0 || !args.len().is_multiple_of(fields + 1) {

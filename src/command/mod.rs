@@ -50,7 +50,7 @@ use crate::server::{Access, Call, Hash, Text, ZSet};
 
 type ServerBoard<'c> = Board<ZSet<'c>>;
 
-#[inline(always)]
+#[inline]
 fn open_to_read<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c>> {
     let mut board = Board::open(ZSet::open(call, key, Access::Read)?)?;
     board.set_max_hops(config::max_hops());
@@ -69,7 +69,7 @@ fn open_hash<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, access: Access) ->
 }
 
 /// The hash that the board owns, if it does. It is opened before members leave, so that their attributes can be removed.
-#[inline(always)]
+#[inline]
 fn open_owned_hash<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
     if !owns_hash(board.schema(), board.store.name()) {
         return Ok(None);
@@ -85,7 +85,7 @@ fn owns_hash(schema: &Schema, key: &Text) -> bool {
 }
 
 /// Removes the members that left from the hash that the board owns.
-#[inline(always)]
+#[inline]
 fn forget_departed<'c>(board: &ServerBoard<'c>, owned: impl IntoIterator<Item = Hash<'c>>) {
     for mut hash in owned {
         board.departed().iter().for_each(|member| hash.remove(member.bytes()));

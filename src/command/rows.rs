@@ -29,7 +29,7 @@ pub enum Data<'r, 'c> {
 
 impl<'c> Data<'_, 'c> {
     /// What there is for a member, if attributes are wanted.
-    #[inline(always)]
+    #[inline]
     fn of(&self, member: &[u8]) -> Option<Option<Text<'c>>> {
         match self {
             Data::Unwanted => None,
@@ -79,7 +79,7 @@ impl<'c> Shown<'_, 'c> {
     }
 
     /// What the hash holds for a member, if that is wanted.
-    #[inline(always)]
+    #[inline]
     pub fn record(&self, member: &[u8]) -> Option<Record<'c>> {
         self.data.of(member).map(Record::read)
     }
@@ -95,7 +95,7 @@ impl<'c> Shown<'_, 'c> {
         1 + row.values.len() as u64 + more
     }
 
-    #[inline(always)]
+    #[inline]
     fn resp_standing(&self, row: &Row, record: Option<&Record>, reply: &Reply) {
         reply.bulk(row.member());
         row.values.iter().for_each(|value| reply.value(*value));
