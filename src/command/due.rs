@@ -11,7 +11,7 @@ use crate::due::{
     MAX_TIME_MS,
 };
 use crate::duration::parse_duration;
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Reply, Schedule, Text, Wait};
 use crate::stats;
@@ -80,7 +80,7 @@ fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
     let now = call.ctx.now();
     let at = time(&mut args, now)?;
     if args.len() == 0 {
-        return Err(Error::Arity);
+        return Err(Error::arity());
     }
     let only = only.map_or(Only::Any, |(only, _)| only);
     let mut schedule = Schedule::open(call, key.clone(), Access::Write)?;
@@ -191,7 +191,7 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut now = None;
     while let Some(arg) = args.next() {
         if !arg.is("NOW") {
-            return Err(Error::UnknownOption(Shown::new(arg.bytes())));
+            return Err(Error::unknown_option(arg.bytes()));
         }
         once(&mut now, clock(&mut args)?, "NOW")?;
     }
@@ -239,7 +239,7 @@ impl<'a> TakeOptions<'a> {
                     once(&mut now, clock(&mut args)?, "NOW")?;
                     continue;
                 }
-                _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
+                _ => return Err(Error::unknown_option(arg.bytes())),
             }
             others.extend(std::iter::once(arg).chain(value).map(Arg::text));
         }
@@ -261,7 +261,7 @@ fn time(args: &mut Args, now: i64) -> Result<i64> {
         let ms = duration(args, "IN", 0)?;
         return Ok(now.clamp(0, MAX_NOW_MS).saturating_add_unsigned(ms));
     }
-    Err(Error::NoTime(Shown::new(word.bytes())))
+    Err(Error::no_time(word.bytes()))
 }
 
 /// The value of `NOW`.
@@ -272,7 +272,7 @@ fn clock(args: &mut Args) -> Result<i64> {
 fn within(arg: Arg, what: &'static str, least: u64, most: u64) -> Result<u64> {
     let value = parse_integer(arg.bytes()).and_then(|value| u64::try_from(value).ok());
     let value = value.filter(|value| (least..=most).contains(value));
-    value.ok_or_else(|| Error::TakesBetween { what, least, most, got: Shown::new(arg.bytes()) })
+    value.ok_or_else(|| Error::takes_between(what, least, most, arg.bytes()))
 }
 
 /// The value of an option, in milliseconds.
@@ -284,10 +284,10 @@ fn duration(args: &mut Args, option: &'static str, least: u64) -> Result<u64> {
     };
     let arg = value_of(args, option)?;
     let ms = parse_duration(arg.bytes(), least..=MAX_DURATION_MS);
-    ms.ok_or_else(|| Error::Takes { what: option, takes, got: Shown::new(arg.bytes()) })
+    ms.ok_or_else(|| Error::takes(option, takes, arg.bytes()))
 }
 
 fn token(arg: Arg) -> Result<i64> {
     let takes = "an integer, as DUE.CLAIM returned it";
-    parse_integer(arg.bytes()).ok_or_else(|| Error::Takes { what: "token", takes, got: Shown::new(arg.bytes()) })
+    parse_integer(arg.bytes()).ok_or_else(|| Error::takes("token", takes, arg.bytes()))
 }

@@ -7,7 +7,7 @@ use redis_module::raw::{self, RedisModuleString};
 
 use super::effects::Change;
 use super::named::{check_absent, check_named};
-use crate::error::{Error, NamedKey, Result, Shown};
+use crate::error::{Error, Result};
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Call;
 
@@ -23,12 +23,12 @@ pub struct Hash<'c> {
 impl<'c> Hash<'c> {
     pub fn open(call: &'c Call<'c>, board: &Text<'c>, name: &[u8], access: Access) -> Result<Hash<'c>> {
         let name = Text::new(name);
-        check_named(call, &call.ctx.caller(), board, (NamedKey::Hash, &name), access)?;
+        check_named(call, &call.ctx.caller(), board, &name, access)?;
         let key = Key::open(call.ctx, &name, access);
         let present = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
             KeyType::Empty => false,
             KeyType::Hash => true,
-            _ => return Err(Error::HashType(Shown::new(name.bytes()))),
+            _ => return Err(Error::hash_type(name.bytes())),
         };
         if !present {
             check_absent(call, board, &name)?;
@@ -41,7 +41,7 @@ impl<'c> Hash<'c> {
         if call.ctx.permits(&Text::new(name), Access::Write) {
             return Ok(());
         }
-        Err(Error::NoPermission(NamedKey::Hash, Shown::new(name)))
+        Err(Error::no_permission(name))
     }
 
     pub fn get(&self, member: &[u8]) -> Option<Text<'c>> {
