@@ -7,7 +7,7 @@ use super::code::TOP_OF_INDEX;
 use super::index::is_entry_of_member;
 use super::schema::{Rules, Schema, Ties};
 use crate::calendar::MAX_MS;
-use crate::error::{Damage, Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::zset::{Direction, SortedSet};
 
@@ -63,7 +63,7 @@ impl<N: AsRef<[u8]>> Marker<N> {
         if score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START) {
             let next = lowest.next();
             if next.as_ref().is_some_and(|(_, score)| *score == f64::NEG_INFINITY) {
-                return Err(Error::Damaged(Damage::Stray));
+                return Err(Error::stray_element());
             }
             return Marker::read(element, next.is_some()).map(Some);
         }
@@ -71,11 +71,11 @@ impl<N: AsRef<[u8]>> Marker<N> {
         // A member of a sorted set without a schema, or damage.
         if score > f64::NEG_INFINITY {
             let is_lost = is_entry_of_member(store, element.as_ref(), score);
-            return if is_lost { Err(Error::Damaged(Damage::MarkerLost)) } else { Ok(None) };
+            return if is_lost { Err(Error::marker_lost()) } else { Ok(None) };
         }
         match Marker::find_anywhere(store)? {
             None => Ok(None),
-            Some(_) => Err(Error::Damaged(Damage::MarkerBehind)),
+            Some(_) => Err(Error::marker_behind()),
         }
     }
 
@@ -111,7 +111,7 @@ fn read(text: &[u8]) -> Result<(Arc<Schema>, i64)> {
     if schema.layout.has_time() == since.is_some() {
         Ok((schema, since.unwrap_or(0)))
     } else {
-        Err(Error::BadMarker(Shown::new(text)))
+        Err(Error::bad_marker(text))
     }
 }
 
@@ -126,8 +126,8 @@ fn split_since(text: &[u8]) -> Option<(&[u8], i64)> {
 #[cold]
 fn unreadable(text: &[u8]) -> Error {
     match text.split(|byte| *byte == b' ').next().unwrap_or_default() {
-        VERSION => Error::BadMarker(Shown::new(text)),
-        version => Error::MarkerVersion(Shown::new(version)),
+        VERSION => Error::bad_marker(text),
+        version => Error::marker_version(version),
     }
 }
 
@@ -160,7 +160,7 @@ fn intern(text: &[u8]) -> Result<Arc<Schema>> {
 
 fn parse(text: &[u8]) -> Result<Arc<Schema>> {
     let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').collect();
-    let rules = Rules::parse(&words).map_err(|_| Error::BadMarker(Shown::new(text)))?;
+    let rules = Rules::parse(&words).map_err(|_| Error::bad_marker(text))?;
     Ok(Arc::new(Schema::new(rules)))
 }
 

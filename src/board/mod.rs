@@ -41,7 +41,7 @@ pub use schema_text::{client_data, parse_time, parse_update, Creation};
 pub use value::{Tuple, Value};
 pub use write::{check_unreserved, Change, Pair, Pairs, Plan, Scores, Standing, Turn, Wants, Write, Written};
 
-use crate::error::{Damage, Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::zset::{Direction, SortedSet};
 use code::TOP_OF_INDEX;
 use index::{needs_wrapping, split_wrapped, wrapped};
@@ -75,7 +75,7 @@ pub struct Found<N> {
 fn decode(schema: &Schema, since: i64, element: &[u8], score: f64) -> Result<Decoded> {
     match schema.layout.decode(score, element, since) {
         Some(decoded) => Ok(decoded),
-        None => Err(Error::Undecodable(Shown::new(element))),
+        None => Err(Error::undecodable(element)),
     }
 }
 
@@ -105,7 +105,7 @@ impl<S: SortedSet> Board<S> {
     /// Opens a board to set its schema: the marker may be lost.
     pub fn open_to_adopt(mut store: S) -> Result<Board<S>> {
         let marker = match Marker::find(&mut store) {
-            Err(Error::Damaged(Damage::MarkerLost)) => None,
+            Err(error) if error == Error::marker_lost() => None,
             found => found?,
         };
         Ok(Board::with_marker(store, marker))
@@ -166,7 +166,7 @@ impl<S: SortedSet> Board<S> {
     /// Reads the board from one end, whatever its schema; only for boards that have none.
     pub fn read_from(&mut self, order: Order) -> Result<()> {
         if self.schema.explicit {
-            return Err(Error::HasSchema);
+            return Err(Error::has_schema());
         }
         self.order = order;
         Ok(())

@@ -256,7 +256,7 @@ impl<S: SortedSet> Board<S> {
         let (mut groups, most) = (0, self.hops);
         let walked = self.walk_groups(nearest, self.towards_best(), &mut |values, _| {
             if groups == most {
-                return Err(Error::TooManyHops);
+                return Err(Error::too_many_hops(crate::config::max_hops()));
             }
             groups += 1;
             Ok(until != Some(values))

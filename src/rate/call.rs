@@ -121,7 +121,7 @@ pub struct Answer {
 impl Answer {
     /// One verdict for all rules.
     pub fn verdict(&self) -> Result<Verdict> {
-        verdict(&self.standings, self.consumed).ok_or(Error::NoRule)
+        verdict(&self.standings, self.consumed).ok_or_else(Error::no_rule)
     }
 
     /// One verdict for each rule.

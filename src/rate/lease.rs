@@ -34,7 +34,7 @@ pub fn check_leases<S: SortedSet>(set: &mut S) -> Result<()> {
     if set.is_empty() || is_leases(set) {
         return Ok(());
     }
-    Err(if is_log(set) { Error::HoldsOther(LOG) } else { Error::NotLeases })
+    Err(if is_log(set) { Error::holds_other(LOG) } else { Error::not_leases() })
 }
 
 /// The last token, by the first element of leases.
@@ -71,13 +71,13 @@ fn element<S: SortedSet>(token: i64) -> S::Element {
 }
 
 fn checked_end(score: f64) -> Result<i64> {
-    lease_end(score).ok_or(Error::NotLeases)
+    lease_end(score).ok_or_else(Error::not_leases)
 }
 
 impl<'s, S: SortedSet> Holders<'s, S> {
     pub fn new(set: &'s mut S, clock: Clock) -> Result<Holders<'s, S>> {
         let last = match set.first(..) {
-            Some((element, score)) => last_token(score, element.as_ref()).ok_or(Error::NotLeases)?,
+            Some((element, score)) => last_token(score, element.as_ref()).ok_or_else(Error::not_leases)?,
             None => 0,
         };
         Ok(Holders { set, clock, last, at: clock.not_before(None) })
@@ -122,7 +122,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         }
         let token = self.last.saturating_add(1).max(self.at);
         if token > MAX_MICROS {
-            return Err(Error::TokensUsedUp);
+            return Err(Error::tokens_used_up());
         }
         // Adds before it drops: a key that vanished in between would lose its expiry.
         self.set.put(&element::<S>(token), end as f64, Only::Any);
@@ -173,6 +173,6 @@ impl<'s, S: SortedSet> Holders<'s, S> {
     /// An end that a score cannot hold would have to be moved, to an earlier time than the caller was promised.
     fn end_after(&self, lease_ms: u64) -> Result<i64> {
         let end = self.at.saturating_add_unsigned(lease_ms.saturating_mul(MICROS_OF_MILLI));
-        Some(end).filter(|end| *end <= MAX_MICROS).ok_or(Error::LeaseEndsTooLate(MAX_MILLIS))
+        Some(end).filter(|end| *end <= MAX_MICROS).ok_or_else(|| Error::lease_ends_too_late(MAX_MILLIS))
     }
 }

@@ -45,8 +45,8 @@ impl<S: SortedSet> Log<'_, S> {
     fn entry(&mut self, found: Option<(S::Element, f64)>) -> Result<Option<Entry>> {
         let Some((element, score)) = found else { return Ok(None) };
         match Entry::decode(score, element.as_ref()) {
-            None if is_leases(self.0) => Err(Error::HoldsOther(LEASES)),
-            None => Err(Error::NotALog),
+            None if is_leases(self.0) => Err(Error::holds_other(LEASES)),
+            None => Err(Error::not_a_log()),
             entry => Ok(entry),
         }
     }

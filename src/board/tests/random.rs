@@ -6,7 +6,7 @@ use super::points::check_points;
 use super::*;
 use crate::board::index::{entry_scores, split_entry, split_wrapped};
 use crate::board::{Board, Change, FieldBound, Group, Kind, Order, Pair, Row, Scores, Update, Value, Wants, Write};
-use crate::error::{Damage, Error};
+use crate::error::Error;
 use crate::zset::{MemorySet, Only, SortedSet};
 
 #[derive(Clone, Debug)]
@@ -462,11 +462,7 @@ fn markers_are_found_read_and_refused() {
 #[test]
 fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     let marker = b"\0rank 2 FIELD a DESC DIGITS 3";
-    let open_model = |model: MemorySet| match Board::open(model) {
-        Ok(board) => Ok(board.schema().explicit),
-        Err(Error::Damaged(damage)) => Err(damage),
-        Err(error) => panic!("{error}"),
-    };
+    let open_model = |model: MemorySet| Board::open(model).map(|board| board.schema().explicit);
     let open = |elements: &[&[u8]]| {
         let mut model = MemorySet::default();
         elements.iter().for_each(|element| model.insert(f64::NEG_INFINITY, element));
@@ -474,8 +470,8 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     };
     assert_eq!(open(&[marker]), Ok(true));
     assert_eq!(open(&[b"a", b"b"]), Ok(false));
-    assert_eq!(open(&[b"", marker]), Err(Damage::MarkerBehind));
-    assert_eq!(open(&[marker, b"z"]), Err(Damage::Stray));
+    assert_eq!(open(&[b"", marker]), Err(Error::marker_behind()));
+    assert_eq!(open(&[marker, b"z"]), Err(Error::stray_element()));
     // Entries without a marker are damage only if they lead to a member.
     let mut board = Board::open(MemorySet::default()).unwrap();
     create(&mut board, &Rules::integers(2).unwrap());
@@ -492,7 +488,7 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     };
     let is_marker = |element: &[u8]| element.starts_with(MARKER_START);
     assert_eq!(without(&|_| false), Ok(true));
-    assert_eq!(without(&|element| is_marker(element)), Err(Damage::MarkerLost));
+    assert_eq!(without(&|element| is_marker(element)), Err(Error::marker_lost()));
     assert_eq!(without(&|element| is_marker(element) || element.starts_with(b"\x02")), Ok(false));
     assert_eq!(without(&|element| is_marker(element) || element.starts_with(b"\x01\0")), Ok(false));
     // Not further than seventeen elements are looked at.
@@ -501,5 +497,5 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     elements.push(marker);
     assert_eq!(open(&elements), Ok(false));
     elements.remove(0);
-    assert_eq!(open(&elements), Err(Damage::MarkerBehind));
+    assert_eq!(open(&elements), Err(Error::marker_behind()));
 }

@@ -20,7 +20,7 @@ use super::store::{subscribe, PROPAGATED};
 use super::Call;
 use crate::board::forget_schemas;
 use crate::docs::Doc;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::stats::{self, Family};
 
 /// What the server calls.
@@ -93,7 +93,7 @@ pub unsafe fn run(
     if catch_unwind(AssertUnwindSafe(|| handle(&call, runner))).is_err() {
         let _ = catch_unwind(AssertUnwindSafe(|| {
             runner.family.called();
-            fail(&call, runner, &Error::Internal);
+            fail(&call, runner, &Error::internal());
         }));
     }
     raw::REDISMODULE_OK as c_int
@@ -121,9 +121,9 @@ fn handle<'c>(call: &'c Call<'c>, runner: &Runner) {
 fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: &Error) {
     runner.family.failed(error);
     let reply = call.reply();
-    match error {
-        Error::Arity => reply.wrong_arity(),
-        error => reply.error(&error.to_string()),
+    match error.kind() {
+        Kind::Arity => reply.wrong_arity(),
+        _ => reply.error(&error.to_string()),
     };
 }
 

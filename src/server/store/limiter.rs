@@ -43,12 +43,12 @@ impl<'c> Limiter<'c> {
     fn wrong_type(&mut self) -> Error {
         let kind = self.set.kind;
         match kind {
-            KeyType::SortedSet if rate::is_leases(&mut self.set) => Error::HoldsOther(LEASES),
-            KeyType::SortedSet if rate::is_log(&mut self.set) => Error::HoldsOther(LOG),
+            KeyType::SortedSet if rate::is_leases(&mut self.set) => Error::holds_other(LEASES),
+            KeyType::SortedSet if rate::is_log(&mut self.set) => Error::holds_other(LOG),
             KeyType::String if self.limiter_text().and_then(rate::recognise_string).is_ok() => {
-                Error::HoldsOther(NUMBERS)
+                Error::holds_other(NUMBERS)
             }
-            _ => Error::WrongType,
+            _ => Error::wrong_type(),
         }
     }
 
@@ -57,7 +57,7 @@ impl<'c> Limiter<'c> {
     fn limiter_text(&mut self) -> Result<&[u8]> {
         match self.set.key.as_mut().filter(|key| key.len() >= SHORTEST_TEXT as u64) {
             Some(key) => Ok(key.bytes()),
-            None => Err(Error::NotAStringLimiter),
+            None => Err(Error::not_a_string_limiter()),
         }
     }
 
@@ -69,7 +69,7 @@ impl<'c> Limiter<'c> {
             KeyType::SortedSet if rate::is_leases(&mut self.set) => {}
             KeyType::SortedSet => rate::recognise_log(&mut self.set)?,
             KeyType::String => rate::recognise_string(self.limiter_text()?)?,
-            KeyType::Hash | KeyType::Other => return Err(Error::WrongType),
+            KeyType::Hash | KeyType::Other => return Err(Error::wrong_type()),
         }
         self.set.unlink();
         Ok(true)

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::effects::Change;
 use super::implicit_keys::{check_absent, check_implicit};
-use crate::error::{Error, NamedKey, Result};
+use crate::error::{Error, Result};
 use crate::server::api::{Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
 use crate::zset::{score_bounds, Cursor, Direction, Only, Put, SortedSet};
@@ -62,7 +62,7 @@ impl<'c> ZSet<'c> {
         name: Text<'c>,
         access: Access,
     ) -> Result<ZSet<'c>> {
-        check_implicit(call, caller, board, (NamedKey::Period, &name), access)?;
+        check_implicit(call, caller, board, &name, access)?;
         let period = ZSet::open(call, name, access)?;
         if !period.exists() {
             check_absent(call, board, &period.name)?;
@@ -84,7 +84,7 @@ impl<'c> ZSet<'c> {
     fn checked(self) -> Result<ZSet<'c>> {
         match self.kind {
             KeyType::Empty | KeyType::SortedSet => Ok(self),
-            _ => Err(Error::WrongType),
+            _ => Err(Error::wrong_type()),
         }
     }
 
