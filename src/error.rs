@@ -67,6 +67,8 @@ pub enum Error {
     OptionTwice(&'static str),
     OptionsConflict(&'static str, &'static str),
     OptionWithoutValue(&'static str),
+    /// Options of which one is given without the other.
+    OptionsTogether(&'static str, &'static str),
     /// An argument that is not what it takes: `start takes a position from 1, got 0`.
     Takes {
         what: &'static str,
@@ -262,6 +264,8 @@ pub enum Error {
     BoardNotSchedule,
     /// `DUE.ADD` or `DUE.MOVE` without a time.
     NoTime(Shown),
+    /// `DUE.ADD` of several items with one payload.
+    DataTakesOneItem,
     /// A lease would end at a time that a score cannot hold.
     LeaseEnd {
         /// The earliest end.

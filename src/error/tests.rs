@@ -73,6 +73,7 @@ fn errors() -> Vec<Error> {
         OptionTwice(_) => OptionTwice("JSON"),
         OptionsConflict(..) => OptionsConflict("DENSE", "ORDINAL"),
         OptionWithoutValue(_) => OptionWithoutValue("KEEP"),
+        OptionsTogether(..) => OptionsTogether("ATTEMPTS", "DEAD"),
         Takes { .. } => Takes { what: "KEEP", takes: "1 or more", got: shown("0") },
         FieldTakes { .. } => FieldTakes { field: "gold".into(), takes: "0 to 1023".into(), got: shown("2000") },
         IncrementLeaves { .. } => IncrementLeaves {
@@ -148,6 +149,7 @@ fn errors() -> Vec<Error> {
         CellInteger(_) => CellInteger(shown("x")),
         LimiterOverflow(_) => LimiterOverflow(5),
         BoardNotSchedule => BoardNotSchedule,
+        DataTakesOneItem => DataTakesOneItem,
         NoTime(_) => NoTime(shown("5")),
         LeaseEnd { .. } => LeaseEnd { least: 1_577_836_800_000, most: 3_774_712_571_903, got: 31_000 },
         NoLongerPermitted => NoLongerPermitted,

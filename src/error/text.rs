@@ -142,6 +142,7 @@ impl fmt::Display for Error {
             OptionTwice(option) => write!(f, "ERR {option} is given twice"),
             OptionsConflict(a, b) => write!(f, "ERR {a} and {b} are mutually exclusive"),
             OptionWithoutValue(option) => write!(f, "ERR {option} needs a value"),
+            OptionsTogether(a, b) => write!(f, "ERR {a} and {b} are only valid together"),
             Takes { what, takes, got } => write!(f, "ERR {what} takes {takes}, got {got}"),
             FieldTakes { field, takes, got } => write!(f, "ERR field '{field}' takes {takes}, got {got}"),
             IncrementLeaves { field, takes, from, by } => {
@@ -307,6 +308,7 @@ impl fmt::Display for Error {
             CellInteger(Shown(got)) => write!(f, "Cell error: Couldn't parse as integer: {got}"),
             LimiterOverflow(cost) => write!(f, "ERR COST {cost} would overflow the limiter"),
             BoardNotSchedule => f.write_str("ERR the key holds a leaderboard, not a schedule: use another key"),
+            DataTakesOneItem => f.write_str("ERR DATA is only valid with one item"),
             NoTime(Shown(got)) => write!(f, "ERR expected AT ms or IN duration, got '{got}'"),
             LeaseEnd { least, most, got } => {
                 write!(f, "ERR a lease can end at {least} to {most}, this one would end at {got}")
