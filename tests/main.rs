@@ -38,6 +38,7 @@ mod model;
 mod overflow;
 mod packaging;
 mod pages;
+mod panics;
 mod periods;
 mod periods_keys;
 mod periods_model;
