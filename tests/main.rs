@@ -28,6 +28,7 @@ mod exactness;
 mod fields;
 mod flood;
 mod forge;
+mod formats;
 mod fuzz;
 mod groups;
 mod kept;
