@@ -53,7 +53,7 @@ pub static ALL: [&Number; 3] = [&MAX_ROWS, &RATE_MAX_LOG, &MAX_HOPS];
 pub fn check_rows(rows: u64) -> Result<()> {
     let most = max_rows();
     if rows > most {
-        return Err(Error::TooManyRows { rows, most });
+        return Err(Error::too_many_rows(rows, most));
     }
     Ok(())
 }
@@ -114,7 +114,7 @@ fn set_switch(option: &Switch, value: Option<&[u8]>) -> Option<String> {
 
 fn set_number(name: &[u8], value: Option<&[u8]>, is_unknown_to_crate: bool) -> Option<String> {
     let Some(option) = ALL.iter().find(|option| option.name.as_bytes() == name) else {
-        return Some(format!("unknown load argument '{}'", crate::error::Shown::new(name)));
+        return Some(format!("unknown load argument '{}'", crate::error::Escaped(name)));
     };
     let value = value.and_then(crate::number::parse_integer);
     let Some(value) = value.filter(|value| (option.min..=option.max).contains(value)) else {

@@ -1,315 +1,366 @@
-//! Every error a client can get. What it says is in `text.rs`, the only place where messages live.
+//! Every error that a client can get. It begins with a code that programs can rely on; the rest is for people: what is
+//! wrong, what was expected, and what to do, in one line of ASCII.
+//!
+//! All messages are in the table below, which makes a function of each one. Nothing here runs in a call that succeeds, so
+//! pass these functions to `ok_or_else`, not their results to `ok_or`.
 
-mod text;
+use std::fmt;
 
-pub use text::Shown;
-
+use crate::calendar::MAX_MS;
 use crate::shard::Shard;
 
-/// Damage by core commands, as far as one command can see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Damage {
-    /// Elements at -inf before the marker.
-    MarkerBehind,
-    /// Index entries without a marker.
-    MarkerLost,
-    /// An element at -inf beside the marker.
-    Stray,
-    /// The index entries and the elements of this name disagree.
-    Index(Shown),
-}
-
-/// What is wrong with a line of `RANK.LOAD`.
-#[derive(Debug, PartialEq, Eq)]
-pub enum LineProblem {
-    NotAnObject(Shown),
-    Unknown(Shown),
-    Missing(&'static str),
-    Member(Shown),
-    /// `score` where the board has so many fields.
-    SeveralFields(usize),
-    ScoresWithoutSchema,
-    ScoreAndScores,
-    Scores(Shown),
-    NoField(Shown),
-    MissingField(Shown),
-    Time(Shown),
-    Data(Shown),
-    /// What another command would say of the same value.
-    Other(Box<Error>),
-}
-
-/// A key that a board's schema names, and the command line does not.
+/// The code of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamedKey {
-    /// The hash of attributes.
-    Hash,
-    /// The board of a period, or what the keys of a period begin with.
-    Period,
-}
-
-/// Every error a client can get. What each one says, in `Display`, is its documentation.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Error {
+pub enum Kind {
+    /// A wrong call.
+    Err,
     /// Too few or too many arguments. The server writes this error itself, with the command's name.
     Arity,
     WrongType,
-    /// The hash of the board's attributes holds something else.
-    HashType(Shown),
-    /// The server's slot is moving, and a key that the schema names is not here.
+    NoPerm,
     TryAgain,
-    /// A key that the schema names is in another slot.
-    CrossSlot(NamedKey, Shown),
-    /// The caller may not use a key that the schema names.
-    NoPermission(NamedKey, Shown),
-    Damaged(Damage),
-    UnknownOption(Shown),
-    OptionTwice(&'static str),
-    OptionsConflict(&'static str, &'static str),
-    OptionWithoutValue(&'static str),
-    /// Options of which one is given without the other.
-    OptionsTogether(&'static str, &'static str),
-    /// An argument that is not what it takes: `start takes a position from 1, got 0`.
-    Takes {
-        what: &'static str,
-        takes: &'static str,
-        got: Shown,
-    },
-    FieldTakes {
-        field: String,
-        takes: String,
-        got: Shown,
-    },
-    IncrementLeaves {
-        field: String,
-        takes: String,
-        from: String,
-        by: String,
-    },
-    ScoreCount {
-        fields: usize,
-        got: usize,
-    },
-    /// What `RANK.INCR` takes.
-    DeltaCount {
-        fields: usize,
-        got: usize,
-    },
-    /// Scores alone, without a member.
-    Scores {
-        fields: usize,
-        got: usize,
-    },
-    RangeOrder {
-        lo: i64,
-        hi: i64,
-    },
-    FieldTwice(String),
-    TooManyFields {
-        most: usize,
-        name: String,
-    },
-    /// `ASC` or `DESC` for the whole board, and fields.
-    OrderWithFields,
-    NoSchema,
-    HasSchema,
-    /// `BOARD n` on a key without a schema.
-    NoBoard,
-    /// `BOARD n` on a board with another number of fields.
-    OtherFields {
-        own: usize,
-        declared: usize,
-    },
-    /// `*` for every field.
-    AllKept,
-    /// `*` where `RANK.MULTISET` would create the board.
-    KeptOnNewBoard,
-    /// In what the board's schema differs from the one asked for, and whether `RANK.ALTER` could change it.
-    OtherSchema {
-        differences: String,
-        can_alter: bool,
-    },
-    OnlyPlain,
-    /// `ADOPT` of a board with tie times.
-    AdoptWithoutSince,
-    /// `SINCE` on a board that keeps no times.
-    SinceWithoutTimes,
-    AdoptUndecodable(Shown),
-    InfiniteScores,
-    ReservedMember,
-    KeepTwice(u64),
-    BadMarker(Shown),
-    MarkerVersion(Shown),
-    NoSuchKey,
-    ArchiveExists,
-    ArchiveNames,
-    OneFieldOnly,
-    TooManyRows {
-        rows: u64,
-        most: u64,
-    },
-    Undecodable(Shown),
-    /// A board without `DATA`.
-    NoData,
-    DataTakesOneMember,
-    SeveralMembersOfNewBoard,
-    OwnedHash,
-    NoOwnedHash,
-    TooManyHops,
-    /// A line of `RANK.LOAD`, counted from 1.
-    Line {
-        number: u64,
-        problem: LineProblem,
-    },
-    /// A cursor that no scan of this board returned.
-    BadCursor(Shown),
-    /// `AT` in a read of a board that keeps no times.
-    AtWithoutTimes,
-    NoSuchMember(Shown),
-    BadAttributes(Shown),
-    NotText {
-        what: &'static str,
-        got: Shown,
-    },
-    MemberCount {
-        named: u64,
-        got: usize,
-    },
-    /// A key that is not that of the shard which the schema names.
-    NotTheShard {
-        shard: Shard,
-        got: Shown,
-    },
-    /// A write of a member to a shard that it does not belong to. The name of the board, if its key tells.
-    OtherShard {
-        member: Shown,
-        shard: Shard,
-        board: Option<Shown>,
-    },
-    /// A shard cannot be rotated.
-    ShardRotated,
-    /// Not a number, or a number out of range.
-    TakesBetween {
-        what: &'static str,
-        least: u64,
-        most: u64,
-        got: Shown,
-    },
-    /// A limiter's call that names no rule.
-    NoRule,
-    /// A limit that no window follows.
-    LimitWithoutWindow(u64),
-    /// Two rules with the same window, in milliseconds.
-    WindowTwice(u64),
-    /// A limit of `SLIDING` beyond what its log may hold.
-    LimitOverLog {
-        limit: u64,
-        max_log: u64,
-    },
-    /// A burst with another algorithm.
-    BurstWithoutGcra,
-    /// `BURST` with several rules.
-    BurstOfSeveral,
-    OffsetWithoutCalendar,
-    /// `CALENDAR` with a window that is not one of its own.
-    CalendarWithoutUnit,
-    /// A window of `CALENDAR` with another algorithm.
-    UnitWithoutCalendar(&'static str),
-    /// The same unit of `CALENDAR` in two rules.
-    UnitTwice(&'static str),
-    PenaltyWithSliding,
-    /// More than this many.
-    TooManyRules(usize),
-    /// A string limiter would have to keep the numbers of more windows than this.
-    TooManyWindows(usize),
-    /// `RATE.ALL` with this many keys and this many rules, which differ.
-    RuleCount {
-        keys: u64,
-        rules: usize,
-    },
-    KeyCount {
-        named: u64,
-        got: usize,
-    },
-    /// What a key holds that another command of the family takes.
-    HoldsOther(&'static str),
-    /// A sorted set with an element that a limiter's log would not have: a leaderboard, say.
-    NotALog,
-    /// A string that no limiter wrote, or that this version cannot read.
-    NotAStringLimiter,
-    /// A sorted set that has no leases.
-    NotLeases,
-    /// Tokens beyond what a sorted set's scores hold exactly.
-    TokensUsedUp,
-    /// The latest end of a lease, in Unix ms.
-    LeaseEndsTooLate(u64),
-    /// redis-cell's own words.
-    CellInteger(Shown),
-    /// This cost would make a limiter's total of units too large for its integer.
-    LimiterOverflow(u64),
-    /// Something is wrong with the board of a period.
-    InPeriod(Shown, Box<Error>),
-    /// The board of a period has other fields or ties than the board it belongs to.
-    PeriodDiffers(Shown),
-    /// A prefix that leads to a key of the board itself.
-    PeriodIsOwnKey(Shown),
-    NoSuchPeriod(&'static str),
-    PeriodTwice(&'static str),
-    PeriodPrefixes(Shown),
-    PastTogether(i64),
-    OffsetWithoutPeriod,
-    OffsetIsSet,
-    HasPeriods,
-    /// `DUE.*` on a board with a schema.
-    BoardNotSchedule,
-    /// `DUE.ADD` or `DUE.MOVE` without a time.
-    NoTime(Shown),
-    /// `DUE.ADD` of several items with one payload.
-    DataTakesOneItem,
-    /// A lease would end at a time that a score cannot hold.
-    LeaseEnd {
-        /// The earliest end.
-        least: i64,
-        /// The latest end.
-        most: i64,
-        /// When it would end.
-        got: i64,
-    },
-    /// While a client waited, its user lost the permission for it.
-    NoLongerPermitted,
-    /// While a client waited, the key's slot went to another node.
-    KeyMoved,
-    /// The server's own error, for a client that waited or a call of ours.
+    CrossSlot,
     ClusterDown,
-    /// What the server itself answered to a call of ours.
-    Server(String),
-    Internal,
+    /// The key has no schema, and the command needs one.
+    NoBoard,
+    /// The call is for a board with another schema.
+    Schema,
+    OutOfRange,
+    Damaged,
+    /// More than the configuration allows.
+    TooBig,
+    /// The message has its own code: the server's words, or redis-cell's.
+    Verbatim,
 }
 
-impl Error {
-    /// What is wrong, on whichever board it is.
-    pub fn cause(&self) -> &Error {
+impl Kind {
+    fn code(self) -> &'static str {
         match self {
-            Error::InPeriod(_, error) => error.cause(),
-            error => error,
+            Kind::Err | Kind::Arity => "ERR ",
+            Kind::WrongType => "WRONGTYPE ",
+            Kind::NoPerm => "NOPERM ",
+            Kind::TryAgain => "TRYAGAIN ",
+            Kind::CrossSlot => "CROSSSLOT ",
+            Kind::ClusterDown => "CLUSTERDOWN ",
+            Kind::NoBoard => "NOBOARD ",
+            Kind::Schema => "SCHEMA ",
+            Kind::OutOfRange => "OUTOFRANGE ",
+            Kind::Damaged => "DAMAGED ",
+            Kind::TooBig => "TOOBIG ",
+            Kind::Verbatim => "",
         }
     }
-
-    /// For an invalid number of shards.
-    pub fn shard_count(got: &[u8]) -> Error {
-        Error::Takes { what: "n", takes: "a power of two from 2 to 1024", got: Shown::new(got) }
-    }
 }
+
+/// Boxed, so that a `Result` is small.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Error(Box<(Kind, String)>);
 
 /// What most functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    #[cold]
+    fn new(kind: Kind, message: String) -> Error {
+        Error(Box::new((kind, message)))
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.0 .0
+    }
+
+    /// Says in which line of `RANK.LOAD` the error is, counted from 1.
+    pub fn in_line(self, number: u64) -> Error {
+        self.prefixed(format!("line {number}: "))
+    }
+
+    /// Says in which period's board the error is, unless the message has the key.
+    #[cold]
+    pub fn in_period(self, key: &[u8]) -> Error {
+        match self.kind() {
+            Kind::CrossSlot | Kind::NoPerm | Kind::TryAgain => self,
+            Kind::WrongType => Error::period_type(key),
+            _ => self.prefixed(format!("in the board's period {:?}: ", Escaped(key))),
+        }
+    }
+
+    /// Adds to the message, behind its code.
+    fn prefixed(mut self, prefix: String) -> Error {
+        let (kind, message) = &mut *self.0;
+        let code = if *kind == Kind::Verbatim { message.find(' ').map_or(0, |space| space + 1) } else { 0 };
+        message.insert_str(code, &prefix);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind().code())?;
+        f.write_str(&self.0 .1)
+    }
+}
+
+/// Bytes of a client as a message shows them: printable ASCII, not too long. `{:?}` puts them in quotes.
+pub struct Escaped<'b>(pub &'b [u8]);
+
+const ESCAPED_BYTES: usize = 64;
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Escaped(bytes) = self;
+        if bytes.is_empty() {
+            return f.write_str("''");
+        }
+        let shown = bytes.get(..ESCAPED_BYTES);
+        write!(f, "{}{}", shown.unwrap_or(bytes).escape_ascii(), if bytes.len() > ESCAPED_BYTES { "..." } else { "" })
+    }
+}
+
+impl fmt::Debug for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return write!(f, "{self}");
+        }
+        write!(f, "'{self}'")
+    }
+}
+
+/// Makes a function for each message, which returns the error.
+macro_rules! errors {
+    ($($kind:ident { $($name:ident($($arg:ident: $type:ty),*) $message:literal $(, $value:expr)*;)* })*) => {
+        impl Error {
+            $($(#[cold] pub fn $name($($arg: $type),*) -> Error {
+                Error::new(Kind::$kind, format!($message $(, $value)*))
+            })*)*
+        }
+
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$($(stringify!($name)),*),*];
+    };
+}
+
+errors! {
+    Arity {
+        arity() "wrong number of arguments";
+    }
+
+    Err {
+        // Words.
+        unknown_option(word: &[u8]) "unknown option {:?}", Escaped(word);
+        given_twice(option: &str) "{option} is given twice";
+        mutually_exclusive(a: &str, b: &str) "{a} and {b} are mutually exclusive";
+        only_together(a: &str, b: &str) "{a} and {b} are only valid together";
+        without_value(option: &str) "{option} needs a value";
+        takes(what: &str, takes: &str, got: &[u8]) "{what} takes {takes}, got {}", Escaped(got);
+        takes_between(what: &str, least: u64, most: u64, got: &[u8])
+            "{what} takes {least} to {most}, got {}", Escaped(got);
+        not_text(what: &str, got: &[u8]) "{what} takes UTF-8 text, got {}", Escaped(got);
+        shard_count(got: &[u8]) "n takes a power of two from 2 to 1024, got {}", Escaped(got);
+        score_count(fields: usize, got: usize) "expected {}, got {got} arguments (options go first)",
+            if fields == 1 { "score-member pairs".into() } else { format!("{fields} scores before each member") };
+        delta_count(fields: usize, got: usize) "expected {} and a member, got {got} arguments (options go first)",
+            if fields == 1 { "a delta".into() } else { format!("{fields} deltas") };
+        scores_alone(fields: usize, got: usize) "expected {fields} {}, got {got}",
+            if fields == 1 { "score" } else { "scores" };
+        member_count(named: u64, got: usize) "nummembers is {named} but {got} {}",
+            if got == 1 { "member follows" } else { "members follow" };
+        key_count(named: u64, got: usize) "numkeys is {named} but {got} {}",
+            if got == 1 { "argument follows" } else { "arguments follow" };
+
+        // A schema.
+        range_order(lo: i64, hi: i64) "RANGE takes lo below hi, got {lo} {hi}";
+        field_twice(name: &str) "field '{name}' is given twice";
+        too_many_fields(most: usize, name: &str) "a board has at most {most} fields: '{name}' is one too many";
+        order_with_fields() "ASC and DESC are only valid without FIELD: each field has its own order";
+        since_without_times() "SINCE is only valid with TIES FIRST, LAST or JOINED";
+        adopt_without_since()
+            "ADOPT of a board with tie times needs SINCE ms: the one that RANK.INFO showed, or 0 if it is not known";
+        not_the_shard(shard: Shard, got: &[u8]) "SHARD {} {} takes a key name{}, where name has no braces, got {}",
+            shard.index(), shard.count(), shard.suffix(), Escaped(got);
+        period_twice(unit: &str) "the {unit} period is given twice";
+        period_prefixes(prefix: &[u8])
+            "a prefix cannot be another prefix, or another prefix followed by digits, got {:?}", Escaped(prefix);
+        past_together(past: i64) "PAST takes at most 1000 over all periods of a board, got {past}";
+        offset_without_period() "OFFSET is only valid with PERIOD";
+
+        // Members and keys.
+        all_kept() "a member needs at least one score other than *";
+        reserved_member() "a member name cannot start with '\\x00rank ': it is reserved for the schema";
+        data_takes_one_member() "DATA is only valid with one member";
+        no_such_member(member: &[u8]) "{:?} is not on the board: add the member first", Escaped(member);
+        bad_attributes(member: &[u8])
+            "the attributes of {:?} are not a JSON object: replace them with RANK.PUTDATA", Escaped(member);
+        bad_cursor(got: &[u8]) "cursor takes 0 or a cursor that RANK.SCAN returned, got {}", Escaped(got);
+        no_such_key() "no such key";
+        archive_exists() "the archive key already exists";
+        archive_names() "archive and DATA need two new key names, other than the board's key and hash";
+
+        // A line of RANK.LOAD.
+        not_an_object(got: &[u8])
+            "expected a JSON object such as {{\"member\":\"ann\",\"score\":5}}, got {}", Escaped(got);
+        unknown_name(name: &[u8]) "unknown name {:?}", Escaped(name);
+        missing(name: &str) "\"{name}\" is missing";
+        bad_member(got: &[u8]) "\"member\" takes a string or {{\"base64\":\"...\"}}, got {}", Escaped(got);
+        score_and_scores() "\"score\" and \"scores\" are mutually exclusive";
+        bad_scores(got: &[u8]) "\"scores\" takes a JSON object with one score for each field, got {}", Escaped(got);
+        bad_time(got: &[u8]) "\"time\" takes a Unix time in ms from 0 to {MAX_MS}, or null, got {}", Escaped(got);
+        bad_data(got: &[u8]) "\"data\" takes a JSON object, a string or null, got {}", Escaped(got);
+
+        // Limits.
+        no_rule() "rule takes a limit and a window, got none";
+        limit_without_window(limit: u64) "limit {limit} has no window: write {limit}/1m, or {limit} 60";
+        window_twice(window: &str) "rules take different windows, got {window} twice";
+        burst_without_gcra() "BURST is only valid with GCRA";
+        burst_of_several() "BURST takes a single rule: with several, write limit/window/burst";
+        offset_without_calendar() "OFFSET is only valid with CALENDAR";
+        calendar_without_unit() "CALENDAR takes the windows hour, day, week, month and year";
+        unit_without_calendar(unit: &str) "the window '{unit}' is only valid with CALENDAR";
+        penalty_with_sliding() "PENALTY is not valid with SLIDING: name another algorithm";
+        too_many_rules(most: usize) "a call takes 1 to {most} rules, got more";
+        too_many_windows(most: usize)
+            "a limiter keeps at most {most} windows at a time: use another key for other rules";
+        rule_count(keys: u64, rules: usize)
+            "RATE.ALL takes a rule for each key, but numkeys is {keys} and the number of rules is {rules}";
+        limiter_overflow(cost: u64) "COST {cost} would overflow the limiter";
+        tokens_used_up() "the key has no tokens left: RATE.RESET it";
+        lease_ends_too_late(latest_ms: u64) "the lease would end after {latest_ms}, the latest time in ms";
+
+        // Schedules.
+        no_time(got: &[u8]) "expected AT ms or IN duration, got {:?}", Escaped(got);
+        data_takes_one_item() "DATA is only valid with one item";
+        lease_end(least: i64, most: i64, got: i64)
+            "a lease can end at {least} to {most}, this one would end at {got}";
+
+        refused_call(error: &str) "the server refused a call of redis-rank: {error}";
+        internal() "internal error in redis-rank, see the server log";
+    }
+
+    WrongType {
+        wrong_type() "Operation against a key holding the wrong kind of value";
+        hash_type(hash: &[u8]) "the board keeps its attributes in {:?}, which is not a hash", Escaped(hash);
+        period_type(key: &[u8]) "{:?}, a period of the board, holds another type of value", Escaped(key);
+        holds_other(what: &str) "the key holds {what}: RATE.RESET it or use another key";
+        not_a_log() "the key holds a sorted set that is not a limiter";
+        not_a_string_limiter() "the key holds a string that is not a limiter";
+        not_leases() "the key holds a sorted set that has no leases";
+        board_not_schedule() "the key holds a leaderboard, not a schedule: use another key";
+    }
+
+    NoPerm {
+        no_permission(key: &[u8])
+            "this user has no permissions to access {:?}, which the board's schema names", Escaped(key);
+        no_longer_permitted() "this user lost the permission to run this command on this key while waiting";
+    }
+
+    TryAgain {
+        slot_is_moving() "the slot is moving, and a key that the board's schema names is on the other node";
+        key_moved() "the key's slot moved to another node while the client was waiting";
+    }
+
+    CrossSlot {
+        other_slot(key: &[u8]) "{:?}, which the board's schema names, is in another slot: \
+            give both keys the same hash tag", Escaped(key);
+    }
+
+    ClusterDown {
+        cluster_down() "the cluster is down";
+    }
+
+    NoBoard {
+        no_board() "the key has no board with a schema: create it with RANK.CREATE";
+        kept_on_new_board() "the board does not exist: * needs a board that RANK.CREATE made";
+        several_members_of_new_board()
+            "the board does not exist: create it with RANK.CREATE before adding several members";
+        scores_without_schema() "\"scores\" needs a board with fields: create it with RANK.CREATE first";
+    }
+
+    Schema {
+        marker_version(version: &[u8]) "the board has format version {}, this module reads version 2: {}",
+            Escaped(version), if version == b"1" {
+                "export it with RANK.SCAN of the older module, and load it into a new board"
+            } else {
+                "upgrade redis-rank"
+            };
+        other_schema(differences: &str, can_alter: bool) "the board has a different schema: {differences}: {}",
+            if can_alter {
+                "use RANK.ALTER to change it"
+            } else {
+                "use another key, fields, ties, SHARD and SINCE cannot change"
+            };
+        other_fields(own: usize, declared: usize) "the board has {own} {}, BOARD says {declared}",
+            if own == 1 { "field" } else { "fields" };
+        other_shard(member: &[u8], shard: Shard, board: Option<&[u8]>) "{:?} belongs to shard {} of {}: write to {}",
+            Escaped(member), shard.index(), shard.count(), match board {
+                Some(name) => format!("'{}{}'", Escaped(name), shard.suffix()),
+                None => format!("the board with that SHARD, whose key ends with '{}'", shard.suffix()),
+            };
+        has_members() "the sorted set already has members: use one FLOAT field with TIES SHARED, \
+            or ADOPT if its scores fit the schema";
+        infinite_scores() "the sorted set has infinite scores: a board with a schema takes finite scores only";
+        adopt_undecodable(element: &[u8]) "ADOPT: element {:?} does not decode under this schema: \
+            ZREM it, or use the schema the board had", Escaped(element);
+        has_schema() "ASC and DESC are only valid on a board without a schema";
+        has_own_keep(keep: u64) "the board already has KEEP {keep}: leave KEEP out, or change it with RANK.ALTER";
+        one_field_only() "RANK.SCOREAT is only valid on a board with one field";
+        at_without_times() "AT is only valid on a board with TIES FIRST, LAST or JOINED";
+        several_fields(fields: usize) "the board has {fields} fields: use \"scores\" with one score for each";
+        no_field(name: &[u8]) "the board has no field {:?}", Escaped(name);
+        field_without_score(name: &str) "field '{name}' has no score";
+        no_data() "the board has no hash for attributes: set one with RANK.ALTER key DATA hash";
+        owned_hash() "the board owns its hash: name one for the archive with DATA hash";
+        no_owned_hash() "DATA is only valid for a board with DATA hash OWNED";
+        no_such_period(unit: &str) "the board has no {unit} period: add one with RANK.ALTER key PERIOD";
+        period_differs(key: &[u8]) "{:?}, a period of the board, has other fields or ties: \
+            rename it, or change the prefix", Escaped(key);
+        period_is_own_key(key: &[u8]) "{:?} is the key of a period, but also of the board or its hash: \
+            change the prefix", Escaped(key);
+        offset_is_set() "OFFSET is set with the first period of a board: \
+            remove all periods with NOPERIOD to set another";
+        has_periods() "a board with periods cannot be rotated";
+        is_shard() "a shard cannot be rotated: create a board with another name";
+    }
+
+    OutOfRange {
+        field_takes(field: &str, takes: &str, got: &[u8]) "field '{field}' takes {takes}, got {}", Escaped(got);
+        increment_leaves(field: &str, takes: &str, from: &str, by: &str)
+            "field '{field}' takes {takes}: {from} cannot be incremented by {by}";
+    }
+
+    Damaged {
+        marker_behind() "the board is damaged: elements at -inf come before its marker; run RANK.VERIFY key REPAIR, \
+            or ZREM them and use RANK.CREATE key ... ADOPT";
+        marker_lost() "the board is damaged: it has index entries but no marker; \
+            restore its schema with RANK.CREATE key ... ADOPT, then run RANK.VERIFY key REPAIR";
+        stray_element() "the board is damaged: an element other than its marker is at -inf; \
+            run RANK.VERIFY key REPAIR";
+        index_differs(member: &[u8]) "the board is damaged: its index entries and its elements differ at {:?}; \
+            run RANK.VERIFY key REPAIR", Escaped(member);
+        undecodable(element: &[u8]) "element {:?} does not decode under the board's schema: \
+            ZREM it; RANK.VERIFY lists all such elements", Escaped(element);
+        bad_marker(text: &[u8]) "the board's marker is not a schema: {}", Escaped(text);
+    }
+
+    TooBig {
+        too_many_rows(rows: u64, most: u64)
+            "the reply would have {rows} rows, more than rank.max-rows ({most}): read fewer at a time";
+        too_many_hops(most: u64)
+            "a DENSE rank would visit more than {most} distinct scores: use COMPETITION, or raise rank.max-hops";
+        limit_over_log(limit: u64, max_log: u64) "limit takes 1 to {max_log} with SLIDING (rank.rate-max-log), \
+            got {limit}; COUNTER and GCRA take more";
+    }
+
+    Verbatim {
+        server(text: &str) "{text}";
+        cell_integer(got: &[u8]) "Cell error: Couldn't parse as integer: {}", Escaped(got);
+    }
+}
 
 /// Sets one of several options that are mutually exclusive, with its name.
 pub fn set_one_of<T>(place: &mut Option<(T, &'static str)>, value: T, name: &'static str) -> Result<()> {
     match place.replace((value, name)) {
         None => Ok(()),
-        Some((_, other)) if other == name => Err(Error::OptionTwice(name)),
-        Some((_, other)) => Err(Error::OptionsConflict(other, name)),
+        Some((_, other)) if other == name => Err(Error::given_twice(name)),
+        Some((_, other)) => Err(Error::mutually_exclusive(other, name)),
     }
 }
 
@@ -317,7 +368,7 @@ pub fn set_one_of<T>(place: &mut Option<(T, &'static str)>, value: T, name: &'st
 pub fn set_once<T>(place: &mut Option<T>, value: T, option: &'static str) -> Result<()> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(Error::OptionTwice(option)),
+        Some(_) => Err(Error::given_twice(option)),
     }
 }
 

@@ -3,7 +3,7 @@
 //! The slots of a cluster are divided into `n` equal parts, and the key of shard `i` is in part `i`. So the shards are
 //! spread over the nodes in the same way as the slots.
 
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::slot::{crc16, slot_of_tag, SLOTS};
 
 /// The fewest shards of a board.
@@ -99,7 +99,7 @@ impl Shard {
             return Ok(());
         }
         let right = Count(self.count).shard_of(member);
-        Err(Error::OtherShard { member: Shown::new(member), shard: right, board: self.name_in(key).map(Shown::new) })
+        Err(Error::other_shard(member, right, self.name_in(key)))
     }
 }
 

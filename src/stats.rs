@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
-use crate::error::Error;
+use crate::error::{Error, Kind};
 
 /// A counter, with the name that `INFO` shows, without the prefix `rank_`.
 pub struct Counter {
@@ -64,10 +64,9 @@ impl Family {
     /// Counts a call that ended with an error.
     pub fn failed(&self, error: &Error) {
         self.errors.add(1);
-        match error.cause() {
-            Error::Damaged(_) => DAMAGED.add(1),
-            Error::TooManyRows { .. } => ROWS_REFUSED.add(1),
-            Error::TooManyHops => HOPS_REFUSED.add(1),
+        match error.kind() {
+            Kind::Damaged => DAMAGED.add(1),
+            Kind::TooBig => TOO_BIG.add(1),
             _ => {}
         }
     }
@@ -87,8 +86,7 @@ pub static EVICTED: Counter = Counter::new("members_evicted");
 /// Members that were written and did not fit their score.
 pub static OVERFLOWED: Counter = Counter::new("members_overflowed");
 static DAMAGED: Counter = Counter::new("damaged");
-static ROWS_REFUSED: Counter = Counter::new("rows_refused");
-static HOPS_REFUSED: Counter = Counter::new("hops_refused");
+static TOO_BIG: Counter = Counter::new("too_big");
 
 /// Calls of `RATE.CHECK … SLIDING`.
 pub static SLIDING: Verdicts = Verdicts::new("rate_sliding_allowed", "rate_sliding_denied");
@@ -154,7 +152,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, u64)> {
     totals.into_iter().chain(SINGLE.iter().map(|counter| (counter.name, counter.get())))
 }
 
-static SINGLE: [&Counter; 27] = [
+static SINGLE: [&Counter; 26] = [
     &WRITES,
     &RANK.calls,
     &RANK.errors,
@@ -162,8 +160,7 @@ static SINGLE: [&Counter; 27] = [
     &EVICTED,
     &OVERFLOWED,
     &DAMAGED,
-    &ROWS_REFUSED,
-    &HOPS_REFUSED,
+    &TOO_BIG,
     &RATE.calls,
     &RATE.errors,
     &RATE.denied,

@@ -8,7 +8,7 @@ use crate::script::script;
 use crate::support::*;
 use crate::workload::{assert_same, snapshot};
 
-const NO_DATA: &str = "ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash";
+const NO_DATA: &str = "SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash";
 
 /// Every read that has rows or members, on a board `b` with ann and bob.
 const READS: &[&str] = &[
@@ -205,7 +205,7 @@ on_every_server! {
             for write in ["PUTDATA b ann J", "ADD b DATA J 9 ann", "ADD b CH DATA J 9 new", "MULTISET b DATA J 9 new"] {
                 let line = format!("RANK.{}", write.replace('J', &format!("\"{text}\"")));
                 let got = reply(&mut con, &line);
-                assert!(got.starts_with("ERR ") && got.contains(" takes a JSON object, got "), "{line}: {got}");
+                assert!(is_error(&got) && got.contains(" takes a JSON object, got "), "{line}: {got}");
             }
         }
         assert_same(&before, &snapshot(&mut con), "the server");
@@ -260,7 +260,7 @@ on_every_server! {
             (r#"ADD none DATA {"a":1} 1 x"#, NO_DATA),
             (r#"MULTISET none DATA {"a":1} 1 x"#, NO_DATA),
             (r#"MULTISET none DATA {"a":1} 1 2 x"#, NO_DATA),
-            (r#"ADD b DATA {"a":1} nan x"#, "ERR field 'score' takes a finite number, got nan"),
+            (r#"ADD b DATA {"a":1} nan x"#, "OUTOFRANGE field 'score' takes a finite number, got nan"),
             (r#"INCR b DATA {"a":1} 1 x"#, "ERR unknown option 'DATA'"),
         ] {
             expect(&mut con, &format!("RANK.{line}"), error);
@@ -436,7 +436,7 @@ on_every_server! {
                 for owned in [true, false] {
                     board(&mut con, &format!("{schema} DATA h {}", if owned { "OWNED" } else { "" }));
                     let answer = reply(&mut con, leave);
-                    assert!(!answer.starts_with("ERR"), "{schema}: {leave}: {answer}");
+                    assert!(!is_error(&answer), "{schema}: {leave}: {answer}");
                     let kept = if leave.contains("DATA {") { "ann bob eve" } else { "ann bob" };
                     assert_eq!(recorded(&mut con), if owned { left } else { kept }, "{schema}, owned: {owned}: {leave}");
                 }
@@ -516,7 +516,7 @@ on_every_server! {
                 RANK.ADD c KEEP 1 9 eve => 1
                 RANK.CLEAR c => 1
                 HLEN h => 3
-                RANK.ROTATE c c2 DATA h2 => ERR DATA is only valid for a board with DATA hash OWNED
+                RANK.ROTATE c c2 DATA h2 => SCHEMA DATA is only valid for a board with DATA hash OWNED
                 RANK.ROTATE c c2 => 0
                 # Until it is told that it does.
                 RANK.ADD c 5 ann 7 bob => 2
@@ -559,7 +559,7 @@ on_every_server! {
             board(&mut con, &format!("{schema} DATA h OWNED"));
             script(&mut con, r#"
                 PEXPIREAT b 4000000000000 => 1
-                RANK.ROTATE b old => ERR the board owns its hash: name one for the archive with DATA hash
+                RANK.ROTATE b old => SCHEMA the board owns its hash: name one for the archive with DATA hash
                 RANK.ROTATE b old DATA like => ERR DATA takes a key name other than LIKE and DATA, got like
                 RANK.ROTATE b old DATA => ERR DATA needs a value
                 EXISTS old => 0
@@ -588,7 +588,7 @@ on_every_server! {
             let before = snapshot(&mut con);
             for line in ["RANK.ROTATE b new DATA taken", "RANK.ROTATE b new DATA h", "RANK.ROTATE b old DATA new.h", "RANK.ROTATE b new DATA b"] {
                 let got = reply(&mut con, line);
-                assert!(got.starts_with("ERR "), "{line}: {got}");
+                assert!(is_error(&got), "{line}: {got}");
             }
             assert_same(&before, &snapshot(&mut con), "the server");
         }
@@ -604,7 +604,7 @@ on_every_server! {
             board(&mut con, &format!("{schema} DATA h OWNED"));
             let before = snapshot(&mut con);
             let got = reply(&mut con, "RANK.ROTATE b new DATA new");
-            assert!(got.starts_with("ERR "), "{got}");
+            assert!(is_error(&got), "{got}");
             assert_same(&before, &snapshot(&mut con), "the server");
         }
     }
@@ -614,7 +614,7 @@ on_every_server! {
         for data in ["DATA h", ""] {
             board(&mut con, data);
             script(&mut con, r#"
-                RANK.ROTATE b old DATA h2 => ERR DATA is only valid for a board with DATA hash OWNED
+                RANK.ROTATE b old DATA h2 => SCHEMA DATA is only valid for a board with DATA hash OWNED
                 RANK.ROTATE b old => 2
                 HLEN h => 2
                 RANK.ADD b 1 ann => 1
@@ -622,7 +622,7 @@ on_every_server! {
             let expected = if data.is_empty() { "nil" } else { "\"h\"" };
             assert_eq!([info(&mut con, "b", "data"), info(&mut con, "old", "data")], [expected, expected]);
         }
-        script(&mut con, "ZADD bare 1 x => 1\n RANK.ROTATE bare old2 DATA h2 => ERR DATA is only valid for a board with DATA hash OWNED\n EXISTS old2 => 0");
+        script(&mut con, "ZADD bare 1 x => 1\n RANK.ROTATE bare old2 DATA h2 => SCHEMA DATA is only valid for a board with DATA hash OWNED\n EXISTS old2 => 0");
     }
 
     fn a_hash_of_another_type_is_an_error_that_changes_nothing(server: Server) {
@@ -762,7 +762,7 @@ on_every_server! {
         expect(&mut con, "PEXPIREAT h 4000000000000", "1");
         for write in ["SETDATA b ann k v", "PUTDATA b ann {}", "ADD b DATA {} 6 ann", "DELDATA b ann", "REM b ann", "SETDATA b bob k v"] {
             let got = reply(&mut con, &format!("RANK.{write}"));
-            assert!(!got.starts_with("ERR"), "{write}: {got}");
+            assert!(!is_error(&got), "{write}: {got}");
             expect(&mut con, "PEXPIRETIME h", "4000000000000");
         }
     }
@@ -779,7 +779,7 @@ on_every_server! {
             expect(&mut of_hash, "WATCH h", "+OK");
             expect(&mut of_board, "WATCH b", "+OK");
             let got = reply(&mut con, &format!("RANK.{change}"));
-            assert!(!got.starts_with("ERR"), "{change}: {got}");
+            assert!(!is_error(&got), "{change}: {got}");
             for (watcher, changes) in [(&mut of_hash, hash_changes), (&mut of_board, board_changes)] {
                 script(watcher, "MULTI => +OK\n PING => +QUEUED");
                 assert_eq!(reply(watcher, "EXEC"), if changes { "nil" } else { "[+PONG]" }, "{change}");
@@ -818,7 +818,7 @@ on_every_server! {
         let (mut con, mut reader) = (server.connect(), server.connect());
         expect(&mut con, "ACL SETUSER reader on >x +@all ~b* %R~h", "+OK");
         expect(&mut reader, "AUTH reader x", "+OK");
-        let refused = "NOPERM this user has no permissions to access 'h', where the board keeps its attributes";
+        let refused = "NOPERM this user has no permissions to access 'h', which the board's schema names";
         expect(&mut reader, "RANK.CREATE b DATA h OWNED", refused);
         expect(&mut reader, "RANK.CREATE b DATA h", "+OK");
         expect(&mut reader, "RANK.ALTER b DATA h OWNED", refused);

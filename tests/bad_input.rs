@@ -53,17 +53,17 @@ on_every_server! {
             RANK.STATS b LIMIT 0 x => ERR LIMIT count takes an integer, got x
 
             # Scores.
-            RANK.ADD b x a => ERR field 'score' takes a number, inf or -inf, got x
-            RANK.ADD b nan a => ERR field 'score' takes a number, inf or -inf, got nan
-            RANK.ADD b 0x10 a => ERR field 'score' takes a number, inf or -inf, got 0x10
-            RANK.ADD b 1e400 a => ERR field 'score' takes a number, inf or -inf, got 1e400
-            RANK.ADD b 9 x 9 y bad z => ERR field 'score' takes a number, inf or -inf, got bad
-            RANK.ADD s inf a => ERR field 'score' takes a finite number, got inf
-            RANK.ADD s 1 x -inf a => ERR field 'score' takes a finite number, got -inf
+            RANK.ADD b x a => OUTOFRANGE field 'score' takes a number, inf or -inf, got x
+            RANK.ADD b nan a => OUTOFRANGE field 'score' takes a number, inf or -inf, got nan
+            RANK.ADD b 0x10 a => OUTOFRANGE field 'score' takes a number, inf or -inf, got 0x10
+            RANK.ADD b 1e400 a => OUTOFRANGE field 'score' takes a number, inf or -inf, got 1e400
+            RANK.ADD b 9 x 9 y bad z => OUTOFRANGE field 'score' takes a number, inf or -inf, got bad
+            RANK.ADD s inf a => OUTOFRANGE field 'score' takes a finite number, got inf
+            RANK.ADD s 1 x -inf a => OUTOFRANGE field 'score' takes a finite number, got -inf
             RANK.INCR b x a => ERR delta takes a finite number, got x
             RANK.INCR b nan new => ERR delta takes a finite number, got nan
-            RANK.FORSCORE b x => ERR field 'score' takes a number, inf or -inf, got x
-            RANK.FORSCORE s inf => ERR field 'score' takes a finite number, got inf
+            RANK.FORSCORE b x => OUTOFRANGE field 'score' takes a number, inf or -inf, got x
+            RANK.FORSCORE s inf => OUTOFRANGE field 'score' takes a finite number, got inf
             RANK.BYSCORE b x 1 => ERR min takes a number, inf or -inf, or ( and a number to exclude it, got x
             RANK.BYSCORE b 1 (x => ERR max takes a number, inf or -inf, or ( and a number to exclude it, got (x
             RANK.COUNT b 1 nan => ERR max takes a number, inf or -inf, or ( and a number to exclude it, got nan
@@ -80,9 +80,9 @@ on_every_server! {
             RANK.GET b a DENSE ORDINAL => ERR DENSE and ORDINAL are mutually exclusive
             RANK.GET b a DENSE DENSE => ERR DENSE is given twice
             RANK.GET b a ASC DESC => ERR ASC and DESC are mutually exclusive
-            RANK.GET s a ASC => ERR ASC and DESC are only valid on a board without a schema
+            RANK.GET s a ASC => SCHEMA ASC and DESC are only valid on a board without a schema
             RANK.STATS b WITHDATA WITHDATA => ERR WITHDATA is given twice
-            RANK.QUERY b a WITHDATA => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
+            RANK.QUERY b a WITHDATA => SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash
             RANK.TOPN b 1 LIMIT 0 1 => ERR unknown option 'LIMIT'
             RANK.GET b a FILL => ERR unknown option 'FILL'
             RANK.FORSCORE b 1 JSON => ERR unknown option 'JSON'
@@ -93,7 +93,7 @@ on_every_server! {
             RANK.ADD b CH CH 1 a => ERR CH is given twice
             RANK.ADD b KEEP 0 1 a => ERR KEEP takes 1 or more, got 0
             RANK.ADD b KEEP x 1 a => ERR KEEP takes 1 or more, got x
-            RANK.ADD s KEEP 3 1 a => ERR the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
+            RANK.ADD s KEEP 3 1 a => SCHEMA the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
 
             # Times.
             RANK.ADD t AT -1 1 a => ERR AT takes 0 to 9007199254740991, got -1
@@ -113,15 +113,15 @@ on_every_server! {
             RANK.SETDATA d a odd => ERR wrong number of arguments for 'rank.setdata' command
             RANK.SETDATA d a k "\xff" => ERR value takes UTF-8 text, got \xff
             RANK.SETDATA o nobody k v => ERR 'nobody' is not on the board: add the member first
-            RANK.SETDATA b a k v => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
+            RANK.SETDATA b a k v => SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash
             RANK.PUTDATA d a [1] => ERR json takes a JSON object, got [1]
             RANK.PUTDATA o nobody {} => ERR 'nobody' is not on the board: add the member first
             RANK.ADD d DATA x 1 a => ERR json takes a JSON object, got x
             RANK.ADD d DATA {} 1 a 2 b => ERR DATA is only valid with one member
-            RANK.ADD s DATA {} 1 a => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
-            RANK.ROTATE o new => ERR the board owns its hash: name one for the archive with DATA hash
+            RANK.ADD s DATA {} 1 a => SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash
+            RANK.ROTATE o new => SCHEMA the board owns its hash: name one for the archive with DATA hash
             RANK.ROTATE b new FOO => ERR unknown option 'FOO'
-            RANK.ROTATE d new DATA h => ERR DATA is only valid for a board with DATA hash OWNED
+            RANK.ROTATE d new DATA h => SCHEMA DATA is only valid for a board with DATA hash OWNED
 
             # Schemas.
             RANK.CREATE new KEEP 0 => ERR KEEP takes 1 or more, got 0
@@ -129,7 +129,7 @@ on_every_server! {
             RANK.CREATE new FIELD like => ERR FIELD takes a name of 1 to 64 characters A-Z a-z 0-9 _ - other than LIKE and DATA, got like
             RANK.CREATE new DATA data => ERR DATA takes a key name other than LIKE and DATA, got data
             RANK.CREATE new DATA => ERR DATA needs a value
-            RANK.CREATE s KEEP 4 => ERR the board has a different schema: KEEP 3, asked for KEEP 4: use RANK.ALTER to change it
+            RANK.CREATE s KEEP 4 => SCHEMA the board has a different schema: KEEP 3, asked for KEEP 4: use RANK.ALTER to change it
             RANK.CREATE new FIELD a FIELD a => ERR field 'a' is given twice
             RANK.CREATE new UPDATE X => ERR UPDATE takes SET or BEST, got X
             RANK.CREATE new TIES X => ERR TIES takes SHARED, FIRST, LAST or JOINED, got X
@@ -195,7 +195,7 @@ on_every_server! {
             ("TOPN string -1", "ERR n takes 0 or more, got -1"),
             ("GET none a FOO", "ERR unknown option 'FOO'"),
             ("CREATE string KEEP 0", "ERR KEEP takes 1 or more, got 0"),
-            ("ADD none nan a", "ERR field 'score' takes a number, inf or -inf, got nan"),
+            ("ADD none nan a", "OUTOFRANGE field 'score' takes a number, inf or -inf, got nan"),
             ("INCR none nan a", "ERR delta takes a finite number, got nan"),
             ("PUTDATA string a x", "ERR json takes a JSON object, got x"),
             ("ALTER string DATA like", "ERR DATA takes a key name other than LIKE and DATA, got like"),
@@ -223,7 +223,7 @@ on_every_server! {
             ] {
                 let args = [words(before), vec![bytes], words(after)].concat();
                 let got = show_result(&cmdv(&mut con, &args));
-                assert!(got.starts_with("ERR ") && got.len() < 500, "{before:?}: {got}");
+                assert!(is_error(&got) && got.len() < 500, "{before:?}: {got}");
                 assert!(got.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{before:?}: {got}");
                 expect(&mut con, "PING", "+PONG");
             }

@@ -112,7 +112,7 @@ on_every_server! {
             ("FIELD points KEEP 5", "FIELD score DESC FLOAT, asked for FIELD points DESC FLOAT: use another key, fields, ties, SHARD and SINCE cannot change"),
             ("LIKE other", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT; KEEP 5, asked for no KEEP: use another key, fields, ties, SHARD and SINCE cannot change"),
         ] {
-            let error = format!("ERR the board has a different schema: {difference}");
+            let error = format!("SCHEMA the board has a different schema: {difference}");
             expect(&mut con, format!("RANK.CREATE b {other}").trim(), &error);
         }
         assert_eq!(marker(&mut con, "b"), before);
@@ -130,7 +130,7 @@ on_every_server! {
             ZADD set 1 x 2 y 3 z => 3
             RANK.CREATE set LIKE a => +OK
             RANK.TOPN set 9 => [[1, "x", "1"], [2, "y", "2"]]
-            RANK.CREATE c LIKE none => ERR no such key
+            RANK.CREATE c LIKE none => NOBOARD the key has no board with a schema: create it with RANK.CREATE
             EXISTS c => 0
             SET s x => +OK
             RANK.CREATE c LIKE s => WRONGTYPE Operation against a key holding the wrong kind of value
@@ -143,18 +143,18 @@ on_every_server! {
     fn a_sorted_set_becomes_a_plain_board_only(server: Server) {
         script(&mut server.connect(), r#"
             ZADD z 5 a 3 b 4 c => 3
-            RANK.CREATE z FIELD n INT => ERR the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
-            RANK.CREATE z FIELD n FIELD m => ERR the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
-            RANK.CREATE z TIES FIRST => ERR the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
+            RANK.CREATE z FIELD n INT => SCHEMA the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
+            RANK.CREATE z FIELD n FIELD m => SCHEMA the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
+            RANK.CREATE z TIES FIRST => SCHEMA the sorted set already has members: use one FLOAT field with TIES SHARED, or ADOPT if its scores fit the schema
             ZCARD z => 3
             RANK.CREATE z ASC => +OK
             RANK.TOPN z 9 => [[1, "b", "3"], [2, "c", "4"], [3, "a", "5"]]
             ZADD inf 1 a inf b => 2
-            RANK.CREATE inf => ERR the sorted set has infinite scores: a board with a schema takes finite scores only
+            RANK.CREATE inf => SCHEMA the sorted set has infinite scores: a board with a schema takes finite scores only
             ZADD ninf 1 a -inf b => 2
-            RANK.CREATE ninf => ERR the sorted set has infinite scores: a board with a schema takes finite scores only
+            RANK.CREATE ninf => SCHEMA the sorted set has infinite scores: a board with a schema takes finite scores only
             ZADD both -inf a inf b => 2
-            RANK.CREATE both KEEP 1 => ERR the sorted set has infinite scores: a board with a schema takes finite scores only
+            RANK.CREATE both KEEP 1 => SCHEMA the sorted set has infinite scores: a board with a schema takes finite scores only
             ZRANGE both 0 -1 WITHSCORES => ["a", "-inf", "b", "inf"]
         "#);
     }
@@ -194,9 +194,9 @@ on_every_server! {
             TTL b => 1000
             RANK.ADD b 1 b 9 d => 1
             RANK.TOPN b 9 => [[1, "d", "9"], [2, "c", "3"], [3, "b", "2"]]
-            RANK.ALTER none KEEP 1 => ERR no such key
+            RANK.ALTER none KEEP 1 => NOBOARD the key has no board with a schema: create it with RANK.CREATE
             ZADD z 1 a => 1
-            RANK.ALTER z KEEP 1 => ERR the board has no schema: set one with RANK.CREATE
+            RANK.ALTER z KEEP 1 => NOBOARD the key has no board with a schema: create it with RANK.CREATE
             EXISTS none => 0
         "#);
     }
@@ -346,9 +346,9 @@ on_every_server! {
 
     fn an_unknown_format_is_an_error_and_no_plain_board(server: Server) {
         let mut con = server.connect();
-        let unknown = "ERR the board has format version 3, this module reads version 2: upgrade redis-rank";
+        let unknown = "SCHEMA the board has format version 3, this module reads version 2: upgrade redis-rank";
         // The format before stores other scores: reading it as this one would give wrong answers.
-        let old = "ERR the board has format version 1, this module reads version 2: \
+        let old = "SCHEMA the board has format version 1, this module reads version 2: \
                    export it with RANK.SCAN of the older module, and load it into a new board";
         for (version, error) in [("3", unknown), ("1", old)] {
             expect(&mut con, "FLUSHALL", "+OK");
@@ -386,11 +386,11 @@ on_every_server! {
             RANK.GET b a => +QUEUED
             RANK.ADD b x c => +QUEUED
             RANK.TOPN b 1 JSON => +QUEUED
-            EXEC => [+OK, 2, [2, "a", "5"], ERR field 'score' takes a finite number, got x, "[{\"rank\":1,\"member\":\"b\",\"score\":7}]"]
+            EXEC => [+OK, 2, [2, "a", "5"], OUTOFRANGE field 'score' takes a finite number, got x, "[{\"rank\":1,\"member\":\"b\",\"score\":7}]"]
             EVAL "return redis.call('RANK.ADD', KEYS[1], 'WITHRANK', 9, 'c')" 1 b => [[1, nil, "c", "9", nil]]
             EVAL "return redis.call('RANK.GET', KEYS[1], 'nobody')" 1 b => nil
             EVAL_RO "return redis.pcall('RANK.ADD', KEYS[1], 9, 'd')" 1 b => ERR Write commands are not allowed from read-only scripts.
-            EVAL "return redis.pcall('RANK.ADD', KEYS[1], 'x', 'd')" 1 b => ERR field 'score' takes a finite number, got x
+            EVAL "return redis.pcall('RANK.ADD', KEYS[1], 'x', 'd')" 1 b => OUTOFRANGE field 'score' takes a finite number, got x
             EVAL_RO "return redis.call('RANK.TOPN', KEYS[1], 2)" 1 b => [[1, "c", "9"], [2, "b", "7"]]
             EVAL "redis.setresp(3); return redis.call('RANK.SCORE', KEYS[1], 'c').double" 1 b => 9
         "#);

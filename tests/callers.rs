@@ -73,7 +73,7 @@ fn check(answers: [String; 2], refused: bool, call: &str) {
         if refused {
             assert!(answer.contains("NOPERM"), "{call}: {answer}");
         } else {
-            let errors = ["ERR", "NOPERM", "WRONGTYPE", "CLIENT", "CROSSSLOT", "ermission"];
+            let errors = ["ERR", "SCHEMA ", "NOPERM", "WRONGTYPE", "CLIENT", "CROSSSLOT", "ermission"];
             assert!(!errors.iter().any(|error| answer.contains(error)), "{call}: {answer}");
         }
     }

@@ -290,7 +290,7 @@ on_every_server! {
         let before = reply(&mut owner, "DEBUG DIGEST-VALUE s");
         for command in NEED_THE_HASH {
             let answer = client.line(command);
-            assert_eq!(answer, "CROSSSLOT the board's hash 'elsewhere' is in another slot: give both keys the same hash tag", "{command}");
+            assert_eq!(answer, "CROSSSLOT 'elsewhere', which the board's schema names, is in another slot: give both keys the same hash tag", "{command}");
             assert_eq!(reply(&mut owner, "DEBUG DIGEST-VALUE s"), before, "{command}");
         }
         assert_eq!(client.line("RANK.GET s m"), "[1, \"m\", 5, 5]");

@@ -6,7 +6,7 @@ use crate::support::*;
 const BOARD: &str = "RANK.ADD b 9 a 9 b 9 c 5 d 5 e 1 f => 6";
 
 fn too_many(rows: u64, most: u64) -> String {
-    format!("ERR the reply would have {rows} rows, more than rank.max-rows ({most}): read fewer at a time")
+    format!("TOOBIG the reply would have {rows} rows, more than rank.max-rows ({most}): read fewer at a time")
 }
 
 on_every_server! {
@@ -34,7 +34,7 @@ on_every_server! {
         }
         for read in ["STATS b", "STATS b LIMIT 0 1", "STATS b LIMIT 1 9", "STATS b JSON"] {
             let got = reply(&mut con, &format!("RANK.{read}"));
-            assert!(got.starts_with("ERR the reply would have "), "{read}: {got}");
+            assert!(got.starts_with("TOOBIG the reply would have "), "{read}: {got}");
             assert!(got.ends_with(" rows, more than rank.max-rows (2): read fewer at a time"), "{read}: {got}");
         }
         for read in [
@@ -45,7 +45,7 @@ on_every_server! {
             "GET b a", "COUNT b", "AFTER b 2 99", "AFTER b 9 -9", "BEFORE b 9 99",
         ] {
             let got = reply(&mut con, &format!("RANK.{read}"));
-            assert!(!got.starts_with("ERR"), "{read}: {got}");
+            assert!(!is_error(&got), "{read}: {got}");
         }
     }
 
@@ -74,14 +74,14 @@ on_every_server! {
             assert!(rows.starts_with("[[") && rows.contains("\"y\""), "{schema}: {rows}");
             let left = reply(&mut con, "RANK.TRIM b 6 RETURN");
             assert_eq!(left.matches('"').count(), 4, "{schema}: {left}");
-            assert!(!reply(&mut con, "RANK.INCR b WITHRANK 1 a").starts_with("ERR"), "{schema}");
+            assert!(!is_error(&reply(&mut con, "RANK.INCR b WITHRANK 1 a")), "{schema}");
         }
     }
 
     fn a_dense_rank_beyond_the_bound_says_so(server: Server) {
         let mut con = server.connect();
         expect(&mut con, "CONFIG GET rank.max-hops", r#"["rank.max-hops", "100000"]"#);
-        let too_far = "ERR a DENSE rank would visit more than 20 distinct scores: use COMPETITION, or raise rank.max-hops";
+        let too_far = "TOOBIG a DENSE rank would visit more than 20 distinct scores: use COMPETITION, or raise rank.max-hops";
         for schema in ["", "FIELD a", "FIELD a DIGITS 3", "FIELD a BITS 60", "FIELD a INT", "FIELD a INT TIES FIRST", "FIELD a BITS 20 TIES LAST"] {
             script(&mut con, "FLUSHALL => +OK\n CONFIG SET rank.max-hops 20 => +OK");
             if !schema.is_empty() {
@@ -96,12 +96,12 @@ on_every_server! {
             }
             for read in ["GET b m99", "GET b m85", "QUERY b m90", "TOPN b 20", "AROUND b m90 2", "BYSCORE b 90 95", "AMONG b 3 m99 m90 m85", "FORSCORE b 90", "STATS b LIMIT 0 5"] {
                 let got = reply(&mut con, &format!("RANK.{read} DENSE"));
-                assert!(!got.starts_with("ERR"), "{schema}: {read}: {got}");
+                assert!(!is_error(&got), "{schema}: {read}: {got}");
             }
             // Other ranks have no such bound, and 0 is none.
             for read in ["GET b m0 COMPETITION", "GET b m0 ORDINAL", "TOPN b 300 COMPETITION", "RANGE b -3 -1 COMPETITION"] {
                 let got = reply(&mut con, &format!("RANK.{read}"));
-                assert!(!got.starts_with("ERR"), "{schema}: {read}: {got}");
+                assert!(!is_error(&got), "{schema}: {read}: {got}");
             }
             for bound in ["0", "101"] {
                 expect(&mut con, &format!("CONFIG SET rank.max-hops {bound}"), "+OK");
@@ -121,13 +121,13 @@ on_every_server! {
             script(&mut server.connect(), r#"
                 CONFIG GET rank.max-hops => ["rank.max-hops", "2"]
                 RANK.ADD b 9 a 8 b 7 c 6 d 5 e => 5
-                RANK.GET b e DENSE => ERR a DENSE rank would visit more than 2 distinct scores: use COMPETITION, or raise rank.max-hops
+                RANK.GET b e DENSE => TOOBIG a DENSE rank would visit more than 2 distinct scores: use COMPETITION, or raise rank.max-hops
                 CONFIG SET rank.max-hops 9 => +OK
                 RANK.GET b e DENSE => [5, "e", "5"]
             "#);
             for value in ["-1", "x", "1.5", "99999999999999999999"] {
                 let got = reply(&mut server.connect(), &format!("CONFIG SET rank.max-hops {value}"));
-                assert!(got.starts_with("ERR "), "{value}: {got}");
+                assert!(is_error(&got), "{value}: {got}");
             }
             expect(&mut server.connect(), "CONFIG GET rank.max-hops", r#"["rank.max-hops", "9"]"#);
         }
@@ -184,7 +184,7 @@ on_every_server! {
         let mut con = server.connect();
         for value in ["-1", "x", "", "1.5", "99999999999999999999"] {
             let got = show_result(&cmdv(&mut con, &["CONFIG", "SET", "rank.max-rows", value]));
-            assert!(got.starts_with("ERR "), "{value}: {got}");
+            assert!(is_error(&got), "{value}: {got}");
             expect(&mut con, "CONFIG GET rank.max-rows", r#"["rank.max-rows", "0"]"#);
         }
         expect(&mut con, "CONFIG SET rank.max-rows 9223372036854775807", "+OK");
@@ -214,7 +214,7 @@ on_every_server! {
             show_result(&cmdv(&mut con, &command))
         };
         let refused = load("-1");
-        assert!(refused.starts_with("ERR "), "{refused}");
+        assert!(is_error(&refused), "{refused}");
         assert!(!server.has_module());
         assert_eq!(load("4"), "+OK");
         expect(&mut con, "CONFIG GET rank.max-rows", r#"["rank.max-rows", "4"]"#);

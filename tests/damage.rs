@@ -420,15 +420,15 @@ const BOUNDED: &[&str] = &[
 ];
 
 fn names_a_way_out(answer: &str) -> bool {
-    answer.starts_with("ERR the board is damaged: ") && (answer.contains("RANK.VERIFY") || answer.contains("ADOPT"))
-        || answer.starts_with("ERR element ") && answer.contains("RANK.VERIFY")
-        || answer.starts_with("ERR ADOPT: element ") && answer.contains("ZREM")
+    answer.starts_with("DAMAGED the board is damaged: ") && (answer.contains("RANK.VERIFY") || answer.contains("ADOPT"))
+        || answer.starts_with("DAMAGED element ") && answer.contains("RANK.VERIFY")
+        || answer.starts_with("SCHEMA ADOPT: element ") && answer.contains("ZREM")
 }
 
 /// A marker that this module did not write says what it is.
 fn names_the_marker(answer: &str) -> bool {
-    answer.starts_with("ERR the board has format version ")
-        || answer.starts_with("ERR the board's marker is not a schema: ")
+    answer.starts_with("SCHEMA the board has format version ")
+        || answer.starts_with("DAMAGED the board's marker is not a schema: ")
 }
 
 #[track_caller]
@@ -930,16 +930,16 @@ on_every_server! {
             RANK.CREATE p FIELD a DIGITS 3 => +OK
             RANK.ADD p 1 a 2 b => 2
             ZADD p -inf "" => 1
-            RANK.GET p a => ERR the board is damaged: elements at -inf come before its marker; run RANK.VERIFY key REPAIR, or ZREM them and use RANK.CREATE key ... ADOPT
-            RANK.ADD p 1 c => ERR the board is damaged: elements at -inf come before its marker; run RANK.VERIFY key REPAIR, or ZREM them and use RANK.CREATE key ... ADOPT
+            RANK.GET p a => DAMAGED the board is damaged: elements at -inf come before its marker; run RANK.VERIFY key REPAIR, or ZREM them and use RANK.CREATE key ... ADOPT
+            RANK.ADD p 1 c => DAMAGED the board is damaged: elements at -inf come before its marker; run RANK.VERIFY key REPAIR, or ZREM them and use RANK.CREATE key ... ADOPT
             ZREM p "" => 1
             ZADD p -inf zzz => 1
-            RANK.TOPN p 5 => ERR the board is damaged: an element other than its marker is at -inf; run RANK.VERIFY key REPAIR
+            RANK.TOPN p 5 => DAMAGED the board is damaged: an element other than its marker is at -inf; run RANK.VERIFY key REPAIR
         "#);
         report(&mut con, "p REPAIR", r#""undecodable", 1, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 1, "examples", ["zzz"]]"#);
         script(&mut con, r#"
             ZADD p 1.5 bad => 1
-            RANK.TOPN p 5 => ERR element 'bad' does not decode under the board's schema: ZREM it; RANK.VERIFY lists all such elements
+            RANK.TOPN p 5 => DAMAGED element 'bad' does not decode under the board's schema: ZREM it; RANK.VERIFY lists all such elements
         "#);
         report(&mut con, "p REPAIR", r#""undecodable", 1, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", ["bad"]]"#);
         script(&mut con, r#"
@@ -950,9 +950,9 @@ on_every_server! {
         "#);
         reply(&mut con, "ZPOPMAX s");
         script(&mut con, r#"
-            RANK.SCORE s c => ERR the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
-            RANK.ADD s 1 1 c => ERR the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
-            RANK.REM s a c => ERR the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
+            RANK.SCORE s c => DAMAGED the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
+            RANK.ADD s 1 1 c => DAMAGED the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
+            RANK.REM s a c => DAMAGED the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
             # The others are as they were.
             RANK.COUNT s => 2
             RANK.ADD s 1 1 a => 0
@@ -962,18 +962,18 @@ on_every_server! {
         script(&mut con, r#"
             RANK.SCORE s c => nil
             ZPOPMIN s => ["\x00rank 2 FIELD a DESC INT FIELD b DESC INT", "-inf"]
-            RANK.COUNT s => ERR the board is damaged: it has index entries but no marker; restore its schema with RANK.CREATE key ... ADOPT, then run RANK.VERIFY key REPAIR
+            RANK.COUNT s => DAMAGED the board is damaged: it has index entries but no marker; restore its schema with RANK.CREATE key ... ADOPT, then run RANK.VERIFY key REPAIR
         "#);
         for wrong in ["FIELD a INT", "FIELD a INT FIELD b INT FIELD c INT", "FIELD a", "FIELD a DIGITS 3"] {
             let answer = reply(&mut con, &format!("RANK.CREATE s {wrong} ADOPT"));
-            assert!(answer.starts_with("ERR ADOPT: element '"), "{wrong}: {answer}");
+            assert!(answer.starts_with("SCHEMA ADOPT: element '"), "{wrong}: {answer}");
             assert!(answer.ends_with("' does not decode under this schema: ZREM it, or use the schema the board had"), "{answer}");
         }
         script(&mut con, r#"
             RANK.CREATE s FIELD a INT FIELD b INT ADOPT => +OK
             RANK.TOPN s 5 => [[1, "b", 2, 1000000000000001], [2, "a", 1, 1]]
             ZADD v -inf "\x00rank 3 FIELD a DESC INT" => 1
-            RANK.COUNT v => ERR the board has format version 3, this module reads version 2: upgrade redis-rank
+            RANK.COUNT v => SCHEMA the board has format version 3, this module reads version 2: upgrade redis-rank
         "#);
     }
 
@@ -993,7 +993,7 @@ on_every_server! {
         script(&mut con, "RANK.CREATE p FIELD a DIGITS 3 => +OK\n RANK.ADD p 1 a 2 b => 2\n ZADD p 2.5 bad => 1");
         for read in ["PAGE p 3 1 DENSE", "RANGE p 3 3 DENSE", "STATS p LIMIT 2 1 DENSE", "GET p a DENSE", "TOPN p 3"] {
             let answer = reply(&mut con, &format!("RANK.{read}"));
-            assert!(answer.starts_with("ERR element "), "{read}: {answer}");
+            assert!(answer.starts_with("DAMAGED element "), "{read}: {answer}");
             expect(&mut con, "PING", "+PONG");
         }
     }
@@ -1005,7 +1005,7 @@ on_every_server! {
             for write in ["ADD p CH 5 ok 6 bad", "ADD p 5 ok 6 bad", "ADD p WITHRANK 5 ok 6 bad"] {
                 let before = reply(&mut con, "DEBUG DIGEST");
                 let answer = reply(&mut con, &format!("RANK.{write}"));
-                if answer.starts_with("ERR") {
+                if is_error(&answer) {
                     assert_eq!(reply(&mut con, "DEBUG DIGEST"), before, "{schema}: {write}");
                 } else {
                     // A score may be set over a bad one where nothing needs to know it: then all of it is written.
@@ -1045,7 +1045,7 @@ on_every_server! {
         report(&mut con, "b REPAIR", &format!(r#""undecodable", 1, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", [{shown}]]"#));
         script(&mut con, "RANK.ADD b 1 1 w => 1\n RANK.SCORE b x => [5, 5]");
         let answer = reply(&mut con, "RANK.SCORE b y");
-        assert!(answer.starts_with("ERR element '\\x02") && names_a_way_out(&answer), "{answer}");
+        assert!(answer.starts_with("DAMAGED element '\\x02") && names_a_way_out(&answer), "{answer}");
         script(&mut con, "RANK.REM b y => 1\n RANK.SCORE b y => nil\n RANK.COUNT b => 3");
         assert_eq!(verify(&mut con, b"b", false), [0; 5]);
     }

@@ -227,8 +227,8 @@ on_every_server! {
             RANK.ADD {key} BOARD 2 WITHRANK * 5 ann => [[1, 1, "ann", 1, 5, 1, 2]]
             RANK.INCR {key} BOARD 2 1 1 ann => [2, 6]
             RANK.ADD {key} BOARD 3 1 2 3 ann => SCHEMA the board has 2 fields, BOARD says 3
-            RANK.ADD {other} BOARD 2 1 2 ann => ERR 'ann' belongs to shard {home} of 4: write to '{key}'
-            RANK.ADD {other} BOARD 2 * 2 ann => ERR 'ann' belongs to shard {home} of 4: write to '{key}'
+            RANK.ADD {other} BOARD 2 1 2 ann => SCHEMA 'ann' belongs to shard {home} of 4: write to '{key}'
+            RANK.ADD {other} BOARD 2 * 2 ann => SCHEMA 'ann' belongs to shard {home} of 4: write to '{key}'
             RANK.COUNT {other} => 0
             DEL {key} => 1
             RANK.ADD {key} BOARD 2 1 2 ann => {NO_BOARD}

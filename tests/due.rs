@@ -80,7 +80,7 @@ on_every_server! {
         expect(&mut con, "RANK.ADD b 5 ann", "1");
         let before = reply(&mut con, "DUMP b");
         for command in ["DUE.ADD b AT 1 x", "DUE.CLAIM b", "DUE.POP b", "DUE.ACK b 1 ann", "DUE.MOVE b IN 1s 1 ann", "DUE.INFO b"] {
-            expect(&mut con, command, "ERR the key holds a leaderboard, not a schedule: use another key");
+            expect(&mut con, command, "WRONGTYPE the key holds a leaderboard, not a schedule: use another key");
         }
         assert_eq!(reply(&mut con, "DUMP b"), before);
     }
@@ -318,7 +318,7 @@ on_every_server! {
         }
         assert_eq!(reply(&mut con, "DEBUG DIGEST"), before);
         expect(&mut con, "CONFIG SET rank.max-rows 5", "+OK");
-        expect(&mut con, "DUE.CLAIM q COUNT 6", "ERR the reply would have 6 rows, more than rank.max-rows (5): read fewer at a time");
+        expect(&mut con, "DUE.CLAIM q COUNT 6", "TOOBIG the reply would have 6 rows, more than rank.max-rows (5): read fewer at a time");
         assert_eq!(reply(&mut con, "DEBUG DIGEST"), before);
     }
 

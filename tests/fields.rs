@@ -131,7 +131,7 @@ const BAD_SCHEMAS: &[(&str, &[&str])] = &[
 #[track_caller]
 fn refused(con: &mut Connection, line: &str, needles: &[&str]) {
     let got = reply(con, line);
-    let formed = got.starts_with("ERR ") && got.is_ascii() && !got.contains(['\r', '\n']);
+    let formed = is_error(&got) && got.is_ascii() && !got.contains(['\r', '\n']);
     assert!(
         formed && needles.iter().all(|needle| got.contains(needle)),
         "{line}\n     got: {got}\n   needs: {needles:?}"
@@ -178,9 +178,9 @@ on_every_server! {
     fn errors_name_field_bounds_and_value(server: Server) {
         let mut con = server.connect();
         expect(&mut con, "RANK.CREATE k FIELD gold BITS 10 FIELD silver RANGE -3 3", "+OK");
-        expect(&mut con, "RANK.ADD k 2000 0 x", "ERR field 'gold' takes 0 to 1023, got 2000");
-        expect(&mut con, "RANK.ADD k 0 -4 x", "ERR field 'silver' takes -3 to 3, got -4");
-        expect(&mut con, "RANK.FORSCORE k 1024 0", "ERR field 'gold' takes 0 to 1023, got 1024");
+        expect(&mut con, "RANK.ADD k 2000 0 x", "OUTOFRANGE field 'gold' takes 0 to 1023, got 2000");
+        expect(&mut con, "RANK.ADD k 0 -4 x", "OUTOFRANGE field 'silver' takes -3 to 3, got -4");
+        expect(&mut con, "RANK.FORSCORE k 1024 0", "OUTOFRANGE field 'gold' takes 0 to 1023, got 1024");
         expect(&mut con, "RANK.ADD k 1 2", "ERR expected 2 scores before each member, got 2 arguments (options go first)");
         for line in ["RANK.ADD k 1 2 x 3 y", "RANK.MULTISET k 1 x", "RANK.ADD k 1 2 3 x", "RANK.ADD k CH 1 2",
             "RANK.INCR k 1 x", "RANK.INCR k 1 2 3 x", "RANK.FORSCORE k 1"]
@@ -301,7 +301,7 @@ on_every_server! {
             {
                 for member in ["m", "new"] {
                     let got = incr(deltas, member);
-                    assert!(got.starts_with("ERR ") && needles.iter().all(|text| got.contains(text)), "{schema}: {got}");
+                    assert!(is_error(&got) && needles.iter().all(|text| got.contains(text)), "{schema}: {got}");
                 }
             }
             assert_eq!(incr("7 1", "m"), format!("[7, 1{shown}]"), "{schema}");

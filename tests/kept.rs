@@ -270,38 +270,38 @@ on_every_server! {
             RANK.ADD two * * a => ERR a member needs at least one score other than *
             RANK.ADD two 5 6 a * * b => ERR a member needs at least one score other than *
             RANK.MULTISET two * * a => ERR a member needs at least one score other than *
-            RANK.ADD two 5 * a * 100 b => ERR field 'b' takes 0 to 99, got 100
-            RANK.ADD two ** 5 a => ERR field 'a' takes a signed 64-bit integer, got **
-            RANK.ADD two *5 5 a => ERR field 'a' takes a signed 64-bit integer, got *5
+            RANK.ADD two 5 * a * 100 b => OUTOFRANGE field 'b' takes 0 to 99, got 100
+            RANK.ADD two ** 5 a => OUTOFRANGE field 'a' takes a signed 64-bit integer, got **
+            RANK.ADD two *5 5 a => OUTOFRANGE field 'a' takes a signed 64-bit integer, got *5
             # Too few or too many scores are not an option.
             RANK.ADD three * 5 a => ERR expected 3 scores before each member, got 3 arguments (options go first)
             RANK.ADD two * 5 * a => ERR expected 2 scores before each member, got 4 arguments (options go first)
             RANK.ADD two NX * a => ERR expected 2 scores before each member, got 2 arguments (options go first)
             RANK.INCR three * 5 a => ERR expected 3 deltas and a member, got 3 arguments (options go first)
             # One field.
-            RANK.ADD one * a => ERR field 'a' takes a signed 64-bit integer, got *
-            RANK.ADD float * a => ERR field 'score' takes a finite number, got *
-            RANK.ADD bare * a => ERR field 'score' takes a number, inf or -inf, got *
-            RANK.ADD none * a => ERR field 'score' takes a number, inf or -inf, got *
-            RANK.MULTISET one * a => ERR field 'a' takes a signed 64-bit integer, got *
-            RANK.MULTISET none * a => ERR field 'score' takes a number, inf or -inf, got *
+            RANK.ADD one * a => OUTOFRANGE field 'a' takes a signed 64-bit integer, got *
+            RANK.ADD float * a => OUTOFRANGE field 'score' takes a finite number, got *
+            RANK.ADD bare * a => OUTOFRANGE field 'score' takes a number, inf or -inf, got *
+            RANK.ADD none * a => OUTOFRANGE field 'score' takes a number, inf or -inf, got *
+            RANK.MULTISET one * a => OUTOFRANGE field 'a' takes a signed 64-bit integer, got *
+            RANK.MULTISET none * a => OUTOFRANGE field 'score' takes a number, inf or -inf, got *
             # Increments have 0, and lines leave nothing out.
             RANK.INCR two * 5 a => ERR delta takes a signed 64-bit integer, got *
             RANK.INCR bare * a => ERR delta takes a finite number, got *
             # A board that MULTISET would make.
-            RANK.MULTISET none * 5 a => ERR the board does not exist: * needs a board that RANK.CREATE made
-            RANK.MULTISET none 5 * * a => ERR the board does not exist: * needs a board that RANK.CREATE made
-            RANK.MULTISET none XX 5 * a => ERR the board does not exist: * needs a board that RANK.CREATE made
+            RANK.MULTISET none * 5 a => NOBOARD the board does not exist: * needs a board that RANK.CREATE made
+            RANK.MULTISET none 5 * * a => NOBOARD the board does not exist: * needs a board that RANK.CREATE made
+            RANK.MULTISET none XX 5 * a => NOBOARD the board does not exist: * needs a board that RANK.CREATE made
             RANK.MULTISET none * * a => ERR a member needs at least one score other than *
-            RANK.MULTISET none * 5 a 5 * b => ERR the board does not exist: create it with RANK.CREATE before adding several members
+            RANK.MULTISET none * 5 a 5 * b => NOBOARD the board does not exist: create it with RANK.CREATE before adding several members
             RANK.MULTISET none BOARD 2 * 5 a => NOBOARD the key has no board with a schema: create it with RANK.CREATE
             # It has no place.
-            RANK.FORSCORE two * 5 => ERR field 'a' takes a signed 64-bit integer, got *
-            RANK.AFTER two 1 * 5 => ERR field 'a' takes a signed 64-bit integer, got *
+            RANK.FORSCORE two * 5 => OUTOFRANGE field 'a' takes a signed 64-bit integer, got *
+            RANK.AFTER two 1 * 5 => OUTOFRANGE field 'a' takes a signed 64-bit integer, got *
         "#);
         for line in [r#"{"member":"a","scores":{"a":"*","b":1}}"#, r#"{"member":"a","scores":{"b":1}}"#, r#"{"member":"a","scores":{"a":null,"b":1}}"#] {
             let got = show_result(&cmdv(&mut con, &["RANK.LOAD", "two", line]));
-            assert!(got.starts_with("ERR line 1"), "{line}: {got}");
+            assert!(is_error(&got) && got.contains(" line 1: "), "{line}: {got}");
         }
         assert_same(&before, &snapshot(&mut con), "wrong calls");
     }

@@ -131,7 +131,7 @@ on_every_server! {
         holds(&mut con, "k", [3, 0, 0]);
         expect(&mut con, "RANK.TOPN k 9", r#"[[1, "c", 9, 9, 1], [2, "d", 4, 4, 1], [3, "a", 3, 3, 1]]"#);
         let before = elements(&mut con, "k");
-        assert!(load(&mut con, &[line("c", LONG, LONG), line("d", "4", "1e300")]).starts_with("ERR line 2"));
+        assert!(load(&mut con, &[line("c", LONG, LONG), line("d", "4", "1e300")]).starts_with("OUTOFRANGE line 2"));
         assert_eq!(elements(&mut con, "k"), before);
     }
 
@@ -157,7 +157,7 @@ on_every_server! {
         // A sum that only one of them cannot hold.
         expect(&mut con, &format!("RANK.ADD {{g}}:m:2023-11 {LONG} 1 1 b"), "0");
         let before = snapshot(&mut con);
-        assert!(reply(&mut con, &format!("RANK.INCR {{g}} AT {at} {LONG} 1 1 b")).starts_with("ERR in the board's period '{g}:m:2023-11'"));
+        assert!(reply(&mut con, &format!("RANK.INCR {{g}} AT {at} {LONG} 1 1 b")).starts_with("OUTOFRANGE in the board's period '{g}:m:2023-11'"));
         assert_eq!(snapshot(&mut con), before);
         expect(&mut con, "RANK.REM {g} a b", "2");
         for board in boards {

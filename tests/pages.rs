@@ -272,8 +272,8 @@ on_every_server! {
             RANK.BEFORE none 5 1 2 JSON => "[]"
             RANK.FORSCORE none 1 2 3 => 1
             RANK.FORSCORE none 1 AT 5 MEMBER a => 1
-            RANK.AFTER none 5 x => ERR field 'score' takes a number, inf or -inf, got x
-            RANK.FORSCORE none x => ERR field 'score' takes a number, inf or -inf, got x
+            RANK.AFTER none 5 x => OUTOFRANGE field 'score' takes a number, inf or -inf, got x
+            RANK.FORSCORE none x => OUTOFRANGE field 'score' takes a number, inf or -inf, got x
             RANK.AFTER none 5 => ERR wrong number of arguments for 'rank.after' command
         "#);
     }
@@ -283,15 +283,15 @@ on_every_server! {
             RANK.CREATE two FIELD a BITS 10 FIELD b BITS 10 => +OK
             RANK.CREATE timed FIELD a BITS 10 TIES FIRST => +OK
             RANK.AFTER two 5 1 => ERR expected 2 scores, got 1
-            RANK.AFTER two 5 1 JSON => ERR field 'b' takes 0 to 1023, got JSON
+            RANK.AFTER two 5 1 JSON => OUTOFRANGE field 'b' takes 0 to 1023, got JSON
             RANK.BEFORE two 5 1 2 3 => ERR expected 2 scores, got 3
             RANK.AFTER two -1 1 2 => ERR n takes 0 or more, got -1
-            RANK.AFTER two 5 1 2 AT 1700000000000 => ERR AT is only valid on a board with TIES FIRST, LAST or JOINED
-            RANK.FORSCORE two 1 2 AT 1700000000000 => ERR AT is only valid on a board with TIES FIRST, LAST or JOINED
+            RANK.AFTER two 5 1 2 AT 1700000000000 => SCHEMA AT is only valid on a board with TIES FIRST, LAST or JOINED
+            RANK.FORSCORE two 1 2 AT 1700000000000 => SCHEMA AT is only valid on a board with TIES FIRST, LAST or JOINED
             RANK.AFTER two 5 1 2 MEMBER => ERR MEMBER needs a value
             RANK.AFTER two 5 1 2 MEMBER a MEMBER b => ERR MEMBER is given twice
             RANK.AFTER two 5 1 2 LIMIT 0 1 => ERR unknown option 'LIMIT'
-            RANK.AFTER two 5 1 2 ASC => ERR ASC and DESC are only valid on a board without a schema
+            RANK.AFTER two 5 1 2 ASC => SCHEMA ASC and DESC are only valid on a board without a schema
             RANK.AFTER timed 5 1 AT -5 => ERR AT takes 0 to 9007199254740991, got -5
             RANK.FORSCORE two 1 2 JSON => ERR unknown option 'JSON'
             RANK.TOPN two 5 MEMBER a => ERR unknown option 'MEMBER'

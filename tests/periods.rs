@@ -286,17 +286,17 @@ on_every_server! {
         for schema in ["FIELD a INT FIELD c RANGE 0 1000 TIES FIRST", "FIELD a INT FIELD b RANGE 0 1000 TIES LAST", "DESC"] {
             expect(&mut con, &format!("RENAME {season} aside"), "+OK");
             expect(&mut con, &format!("RANK.CREATE {season} {schema}"), "+OK");
-            refuses(&mut con, &with_rem, &format!("ERR '{season}', a period of the board, has other fields or ties: rename it, or change the prefix"));
+            refuses(&mut con, &with_rem, &format!("SCHEMA '{season}', a period of the board, has other fields or ties: rename it, or change the prefix"));
             expect(&mut con, &format!("RENAME aside {season}"), "+OK");
         }
         // A sum that one board cannot hold.
         expect(&mut con, &format!("RANK.ADD {season} AT {AT} 5 999 ann"), "0");
         let overflow = [format!("RANK.INCR {{g}} AT {AT} 1 2 ann"), format!("RANK.INCR {{g}} AT {AT} WITHRANK 1 2 ann")];
-        refuses(&mut con, &overflow, &format!("ERR in the board's period '{season}': field 'b' takes 0 to 1000: 999 cannot be incremented by 2"));
+        refuses(&mut con, &overflow, &format!("OUTOFRANGE in the board's period '{season}': field 'b' takes 0 to 1000: 999 cannot be incremented by 2"));
         // Damage: a marker that is not alone, an entry without its member, an element in another place.
         let bare_writes = writes.iter().filter(|write| !write.contains("new")).cloned().collect::<Vec<_>>();
         expect(&mut con, &format!("ZADD {season} -inf stray"), "1");
-        let damaged = format!("ERR in the board's period '{season}': the board is damaged: ");
+        let damaged = format!("DAMAGED in the board's period '{season}': the board is damaged: ");
         let before = snapshot(&mut con);
         for write in &with_rem {
             let answer = reply(&mut con, write);
@@ -335,7 +335,7 @@ on_every_server! {
         let before = snapshot(&mut con);
         for write in [format!("7 {long} eve"), format!("1 1 ann 7 {long} eve")] {
             let answer = reply(&mut con, &format!("RANK.ADD {{g}} AT {AT} {write}"));
-            assert!(answer.starts_with(&format!("ERR in the board's period '{season}': the board is damaged")), "{answer}");
+            assert!(answer.starts_with(&format!("DAMAGED in the board's period '{season}': the board is damaged")), "{answer}");
             assert_same(&before, &snapshot(&mut con), &write);
         }
     }
@@ -374,7 +374,7 @@ on_every_server! {
             "AMONG {} 2 a b", "COUNT {}", "COUNT {} 20 inf", "FORSCORE {} 25", "FORSCORE {} 20 DENSE", "PERCENTILE {} b", "SCOREAT {} 50",
         ] {
             let own = reply(&mut con, &format!("RANK.{}", read.replace("{}", FED[0])));
-            assert!(!own.starts_with("ERR") && !own.starts_with("WRONG"), "{read}: {own}");
+            assert!(!is_error(&own) && !own.starts_with("WRONG"), "{read}: {own}");
             for period in ["PERIOD month 2023-11", "period MONTH 2023-11"] {
                 let through = reply(&mut con, &format!("RANK.{} {period}", read.replace("{}", "{g}")));
                 assert_eq!(through, own, "{read} {period}");
@@ -386,7 +386,7 @@ on_every_server! {
             let board_missing = reply(&mut con, &format!("RANK.{} PERIOD month", read.replace("{}", "missing")));
             assert_eq!(board_missing, missing, "{read}");
             let unknown = reply(&mut con, &format!("RANK.{} PERIOD day", read.replace("{}", "{g}")));
-            assert_eq!(unknown, "ERR the board has no day period: add one with RANK.ALTER key PERIOD", "{read}");
+            assert_eq!(unknown, "SCHEMA the board has no day period: add one with RANK.ALTER key PERIOD", "{read}");
         }
         // An index behind the last month of the calendar, or before the first of EVERY.
         script(&mut con, r#"
@@ -401,10 +401,10 @@ on_every_server! {
             RANK.TOPN {g} 5 PERIOD every 2023-10-31 => ERR PERIOD takes 0, a negative index, or the id of a period, got 2023-10-31
             RANK.TOPN {g} 5 PERIOD month today => ERR unknown option 'today'
             ZADD plain 1 a => 1
-            RANK.TOPN plain 5 PERIOD month => ERR the board has no month period: add one with RANK.ALTER key PERIOD
-            RANK.ADD plain WITHRANK PERIOD month 1 a => ERR the board has no month period: add one with RANK.ALTER key PERIOD
-            RANK.MULTISET nothing WITHRANK PERIOD month 1 2 a => ERR the board has no month period: add one with RANK.ALTER key PERIOD
-            RANK.INCR {g} WITHRANK PERIOD day 1 a => ERR the board has no day period: add one with RANK.ALTER key PERIOD
+            RANK.TOPN plain 5 PERIOD month => SCHEMA the board has no month period: add one with RANK.ALTER key PERIOD
+            RANK.ADD plain WITHRANK PERIOD month 1 a => SCHEMA the board has no month period: add one with RANK.ALTER key PERIOD
+            RANK.MULTISET nothing WITHRANK PERIOD month 1 2 a => SCHEMA the board has no month period: add one with RANK.ALTER key PERIOD
+            RANK.INCR {g} WITHRANK PERIOD day 1 a => SCHEMA the board has no day period: add one with RANK.ALTER key PERIOD
             RANK.INCR {g} WITHRANK PERIOD x 1 a => ERR PERIOD takes HOUR, DAY, WEEK, MONTH, YEAR or EVERY, got x
             EXISTS nothing => 0
         "#);
@@ -442,13 +442,13 @@ on_every_server! {
         script(&mut con, &format!(r#"
             {before_from} => []
             RANK.PERIODS missing => []
-            RANK.PERIODS {{g}} month => ERR the board has no month period: add one with RANK.ALTER key PERIOD
+            RANK.PERIODS {{g}} month => SCHEMA the board has no month period: add one with RANK.ALTER key PERIOD
             RANK.PERIODS {{g}} day week => ERR unit is given twice
             RANK.PERIODS {{g}} NOW => ERR NOW needs a value
             RANK.PERIODS {{g}} NOW -1 => ERR NOW takes 0 to 9007199254740991, got -1
             RANK.PERIODS {{g}} fortnight => ERR unknown option 'fortnight'
             CONFIG SET rank.max-rows 5 => +OK
-            RANK.PERIODS {{g}} => ERR the reply would have 6 rows, more than rank.max-rows (5): read fewer at a time
+            RANK.PERIODS {{g}} => TOOBIG the reply would have 6 rows, more than rank.max-rows (5): read fewer at a time
             CONFIG SET rank.max-rows 0 => +OK
             ZADD plain 1 a => 1
             RANK.PERIODS plain => []
@@ -464,9 +464,9 @@ on_every_server! {
             RANK.CREATE {g} OFFSET +09:00 UPDATE BEST PERIOD EVERY 14d FROM 1767225600000 "{g}:s %:" PAST 1 PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: => +OK
             RANK.CREATE copy LIKE {g} => +OK
             ZRANGE copy 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT UPDATE BEST"]
-            RANK.ROTATE {g} {g}:old => ERR a board with periods cannot be rotated
-            RANK.ALTER {g} OFFSET +01:00 => ERR OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
-            RANK.ALTER {g} PERIOD MONTH {g}:month: OFFSET +01:00 => ERR OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
+            RANK.ROTATE {g} {g}:old => SCHEMA a board with periods cannot be rotated
+            RANK.ALTER {g} OFFSET +01:00 => SCHEMA OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
+            RANK.ALTER {g} PERIOD MONTH {g}:month: OFFSET +01:00 => SCHEMA OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
             RANK.ALTER {g} NOPERIOD day NOPERIOD every PERIOD MONTH {g}:month: PAST 3 KEEP 9 => +OK
             ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:week: PERIOD MONTH {g}:month: PAST 3 OFFSET +09:00"]
             # Another prefix, another number.
@@ -517,12 +517,12 @@ on_every_server! {
     fn a_period_is_never_the_board_itself(server: Server) {
         let mut con = server.connect();
         create(&mut con, "DATA {g}:year:2023");
-        expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} 5 ann"), "ERR '{g}:year:2023' is the key of a period, but also of the board or its hash: change the prefix");
-        expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} DATA {{}} 5 ann"), "ERR '{g}:year:2023' is the key of a period, but also of the board or its hash: change the prefix");
+        expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} 5 ann"), "SCHEMA '{g}:year:2023' is the key of a period, but also of the board or its hash: change the prefix");
+        expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} DATA {{}} 5 ann"), "SCHEMA '{g}:year:2023' is the key of a period, but also of the board or its hash: change the prefix");
         expect(&mut con, "RANK.ALTER {g} NODATA", "+OK");
         expect(&mut con, &format!("RENAME {{g}} {}", FED[0]), "+OK");
         for command in [format!("RANK.ADD {} AT {AT} 5 ann", FED[0]), format!("RANK.REM {} ann", FED[0]), format!("RANK.TOPN {} 5 PERIOD month 2023-11", FED[0])] {
-            expect(&mut con, &command, "ERR '{g}:month:2023-11' is the key of a period, but also of the board or its hash: change the prefix");
+            expect(&mut con, &command, "SCHEMA '{g}:month:2023-11' is the key of a period, but also of the board or its hash: change the prefix");
         }
         expect(&mut con, "DBSIZE", "1");
     }

@@ -112,7 +112,7 @@ on_every_server! {
             assert_eq!(show_result(&cmdv(&mut user, &["ZADD", "mine", "-inf", &format!("\0rank 2 FIELD score DESC FLOAT {schema}")])), "1");
             for command in ["RANK.ADD mine 9 x", "RANK.REM mine a", "RANK.TOPN mine 5 PERIOD year", "RANK.PERIODS mine"] {
                 let answer = reply(&mut user, command);
-                assert!(answer.starts_with("ERR the board's marker"), "{schema}, {command}: {answer}");
+                assert!(answer.starts_with("DAMAGED the board's marker"), "{schema}, {command}: {answer}");
             }
         }
         expect(&mut con, "DEL mine", "1");
@@ -196,11 +196,11 @@ on_every_server! {
             ("RANK.CREATE s PERIOD YEAR s", "s"), ("RANK.CREATE s PERIOD YEAR year:", "year:"), ("RANK.CREATE {s} PERIOD YEAR {t}:", "{t}:"),
             ("RANK.CREATE {s} PERIOD YEAR {s}: PERIOD DAY {s", "{s"), ("RANK.CREATE {s} PERIOD YEAR {}{s}:", "{}{s}:"),
         ] {
-            let expected = format!("CROSSSLOT the board's period '{prefix}' is in another slot: give both keys the same hash tag");
+            let expected = format!("CROSSSLOT '{prefix}', which the board's schema names, is in another slot: give both keys the same hash tag");
             assert_eq!(client.line(command), expected, "{command}");
         }
         assert_eq!(client.line("RANK.CREATE s PERIOD YEAR {s}:y: PAST 50"), "+OK");
-        assert_eq!(client.line("RANK.ALTER s PERIOD DAY day:"), "CROSSSLOT the board's period 'day:' is in another slot: give both keys the same hash tag");
+        assert_eq!(client.line("RANK.ALTER s PERIOD DAY day:"), "CROSSSLOT 'day:', which the board's schema names, is in another slot: give both keys the same hash tag");
         assert_eq!(client.line(&format!("RANK.ADD s AT {AT} 5 ann")), "1");
         assert_eq!(client.line("RANK.TOPN s 5 PERIOD year 2023"), r#"[[1, "ann", "5"]]"#);
         // A forged prefix.
@@ -208,7 +208,7 @@ on_every_server! {
         assert_eq!(client.send(&["ZADD", "s", "-inf", "\0rank 2 FIELD score DESC FLOAT PERIOD YEAR else: PAST 50"]), "1");
         for command in [format!("RANK.ADD s AT {AT} 6 ann"), "RANK.REM s ann".into(), "RANK.TOPN s 5 PERIOD year 2023".into(), "RANK.PERIODS s".into()] {
             let answer = client.line(&command);
-            assert!(answer.starts_with("CROSSSLOT the board's period 'else:"), "{command}: {answer}");
+            assert!(answer.starts_with("CROSSSLOT 'else:"), "{command}: {answer}");
         }
         assert_eq!(client.line("RANK.SCORE s ann"), "\"5\"");
     }

@@ -180,7 +180,7 @@ on_every_server! {
     fn attributes_need_permission_for_the_hash_itself(server: Server) {
         let mut admin = server.connect();
         assert_eq!(show_result(&cmdv(&mut admin, &["FUNCTION", "LOAD", LIBRARY])), "\"l\"");
-        let refusal = "NOPERM this user has no permissions to access 'h', where the board keeps its attributes";
+        let refusal = "NOPERM this user has no permissions to access 'h', which the board's schema names";
         for schema in ["", "FIELD a INT"] {
             script(&mut admin, &format!(r#"
                 FLUSHALL => +OK
@@ -272,7 +272,7 @@ on_every_server! {
     fn a_forged_marker_opens_nobody_elses_hash(server: Server) {
         let mut admin = server.connect();
         assert_eq!(show_result(&cmdv(&mut admin, &["FUNCTION", "LOAD", LIBRARY])), "\"l\"");
-        let refusal = "NOPERM this user has no permissions to access 'secret.h', where the board keeps its attributes";
+        let refusal = "NOPERM this user has no permissions to access 'secret.h', which the board's schema names";
         for (schema, owned) in [("", ""), ("", " OWNED"), ("FIELD a INT", " OWNED"), ("FIELD a BITS 20 TIES FIRST", "")] {
             script(&mut admin, &format!(r#"
                 FLUSHALL => +OK

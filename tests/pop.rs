@@ -74,8 +74,8 @@ on_every_server! {
             RANK.POP c x => ERR unknown option 'x'
             RANK.POP c 1 2 => ERR unknown option '2'
             RANK.POP c WORST WORST => ERR WORST is given twice
-            RANK.POP c ASC => ERR ASC and DESC are only valid on a board without a schema
-            RANK.POP c WITHDATA => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
+            RANK.POP c ASC => SCHEMA ASC and DESC are only valid on a board without a schema
+            RANK.POP c WITHDATA => SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash
         "#);
     }
 
@@ -106,11 +106,11 @@ on_every_server! {
             let before = reply(&mut con, "DEBUG DIGEST");
             script(&mut con, r#"
                 CONFIG SET rank.max-rows 2 => +OK
-                RANK.POP b 3 => ERR the reply would have 3 rows, more than rank.max-rows (2): read fewer at a time
-                RANK.POP b 9 WORST JSON => ERR the reply would have 3 rows, more than rank.max-rows (2): read fewer at a time
+                RANK.POP b 3 => TOOBIG the reply would have 3 rows, more than rank.max-rows (2): read fewer at a time
+                RANK.POP b 9 WORST JSON => TOOBIG the reply would have 3 rows, more than rank.max-rows (2): read fewer at a time
                 CONFIG SET rank.max-rows 0 => +OK
                 CONFIG SET rank.max-hops 1 => +OK
-                RANK.POP b WORST DENSE => ERR a DENSE rank would visit more than 1 distinct scores: use COMPETITION, or raise rank.max-hops
+                RANK.POP b WORST DENSE => TOOBIG a DENSE rank would visit more than 1 distinct scores: use COMPETITION, or raise rank.max-hops
                 CONFIG SET rank.max-hops 100000 => +OK
             "#);
             expect(&mut con, "DEBUG DIGEST", &before);
@@ -120,11 +120,11 @@ on_every_server! {
             RANK.ADD o DATA {} 1 a => 1
             ACL SETUSER guest on nopass +@all ~o %R~oh => +OK
             AUTH guest x => +OK
-            RANK.POP o => NOPERM this user has no permissions to access 'oh', where the board keeps its attributes
+            RANK.POP o => NOPERM this user has no permissions to access 'oh', which the board's schema names
             AUTH default x => +OK
             ACL SETUSER guest resetkeys ~o %W~oh => +OK
             AUTH guest x => +OK
-            RANK.POP o WITHDATA => NOPERM this user has no permissions to access 'oh', where the board keeps its attributes
+            RANK.POP o WITHDATA => NOPERM this user has no permissions to access 'oh', which the board's schema names
             RANK.POP o => [[1, "a", 1]]
             AUTH default x => +OK
         "#);
@@ -139,7 +139,7 @@ on_every_server! {
         let before = reply(&mut con, "DEBUG DIGEST");
         for pop in ["RANK.POP b 2", "RANK.POP b 2 WORST"] {
             let got = reply(&mut con, pop);
-            assert!(got.starts_with("ERR the board is damaged"), "{got}");
+            assert!(got.starts_with("DAMAGED the board is damaged"), "{got}");
             expect(&mut con, "DEBUG DIGEST", &before);
         }
         expect(&mut con, "RANK.POP b", r#"[[1, "a", 3, 3]]"#);

@@ -291,7 +291,7 @@ on_every_server! {
             expect(&mut con, &format!("RATE.ALL {args} FIXED"), error);
         }
         expect(&mut con, "ZADD board 5 ann", "1");
-        expect(&mut con, "RATE.ALL 2 new board 1/1m 1/1m", "ERR the key holds a sorted set that is not a limiter");
+        expect(&mut con, "RATE.ALL 2 new board 1/1m 1/1m", "WRONGTYPE the key holds a sorted set that is not a limiter");
         expect(&mut con, "EXISTS new", "0");
         expect(&mut con, "COMMAND GETKEYS RATE.ALL 2 x y 1/1m 1/1m", r#"["x", "y"]"#);
     }
@@ -374,7 +374,7 @@ on_every_server! {
         let server = Server::builder(kind).args(&["rate-max-log", "500"]).start();
         let mut con = server.connect();
         let error = |most| format!(
-            "ERR limit takes 1 to {most} with SLIDING (rank.rate-max-log), got 501; COUNTER and GCRA take more"
+            "TOOBIG limit takes 1 to {most} with SLIDING (rank.rate-max-log), got 501; COUNTER and GCRA take more"
         );
         expect(&mut con, "RATE.CHECK k 500 1h 501 1d", &error(500));
         expect(&mut con, "RATE.CHECK k 501 1h COUNTER COST 501 NOW 0", "[0, 501, 0, 0, 7200000, 1]");

@@ -3,9 +3,9 @@
 use crate::support::*;
 
 const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
-const NOT_A_LOG: &str = "ERR the key holds a sorted set that is not a limiter";
-const NOT_A_LIMITER: &str = "ERR the key holds a string that is not a limiter";
-const NO_LEASES: &str = "ERR the key holds a sorted set that has no leases";
+const NOT_A_LOG: &str = "WRONGTYPE the key holds a sorted set that is not a limiter";
+const NOT_A_LIMITER: &str = "WRONGTYPE the key holds a string that is not a limiter";
+const NO_LEASES: &str = "WRONGTYPE the key holds a sorted set that has no leases";
 
 /// The key, and what each kind of call is told of it.
 fn refuses(con: &mut redis::Connection, key: &str, sliding: &str, string: &str, lease: &str, reset: &str) {

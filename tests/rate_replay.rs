@@ -70,7 +70,7 @@ fn assert_no_zeros(con: &mut Connection, where_: &str) {
 }
 
 fn rewrite(server: &Server) {
-    wait_until(|| !reply(&mut server.connect(), "BGREWRITEAOF").starts_with("ERR"));
+    wait_until(|| !is_error(&reply(&mut server.connect(), "BGREWRITEAOF")));
 }
 
 fn has_child(server: &Server) -> bool {

@@ -58,7 +58,7 @@ on_every_server! {
     fn a_board_with_a_schema_has_its_own_direction(server: Server) {
         let mut con = server.connect();
         script(&mut con, BOARDS);
-        let error = "ERR ASC and DESC are only valid on a board without a schema";
+        let error = "SCHEMA ASC and DESC are only valid on a board without a schema";
         for read in [
             "GET b a", "QUERY b a", "STATS b", "TOPN b 1", "RANGE b 1 2", "PAGE b 1 1", "AROUND b a 1", "BYSCORE b 1 2",
             "AMONG b 1 a",

@@ -306,7 +306,7 @@ on_every_server! {
             assert!(!answer.starts_with("CLIENT") && !answer.contains("internal"), "{read}: {answer}");
         }
         let answer = reply(&mut reader, "RANK.GET b x");
-        assert!(answer.starts_with("ERR the board is damaged"), "{answer}");
+        assert!(answer.starts_with("DAMAGED the board is damaged"), "{answer}");
         let rounds = |server: &Server| server.info("uptime_in_seconds").parse::<u64>().expect("seconds");
         let start = rounds(&replica);
         wait_until(|| rounds(&replica) > start);

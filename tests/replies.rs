@@ -186,7 +186,7 @@ on_every_server! {
         ] {
             let got = show_result(&cmdv(&mut con, &["RANK.ADD", "b", text, "m"]));
             let shown = if text.is_empty() { "''".into() } else { text.replace('\0', r"\x00") };
-            assert_eq!(got, format!("ERR field 'score' takes a number, inf or -inf, got {shown}"), "{text:?}");
+            assert_eq!(got, format!("OUTOFRANGE field 'score' takes a number, inf or -inf, got {shown}"), "{text:?}");
         }
         expect(&mut con, "EXISTS b", "0");
     }

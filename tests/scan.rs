@@ -232,7 +232,7 @@ on_every_server! {
             RANK.SCAN none 0 JSON WITHDATA => ["0", ""]
             RANK.CREATE empty => +OK
             RANK.SCAN empty 0 => ["0", []]
-            RANK.SCAN set 0 WITHDATA => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
+            RANK.SCAN set 0 WITHDATA => SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash
             RANK.SCAN set x => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got x
             RANK.SCAN set -1 => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got -1
             RANK.SCAN set n?? => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got n??
@@ -278,7 +278,7 @@ on_every_server! {
             let good = if schema.contains("FIELD b") { r#"{"member":"a","scores":{"a":1,"b":2}}"# } else { r#"{"member":"a","score":1}"# };
             for bad in ["x", "{}", r#"{"member":"z"}"#, r#"{"member":"z","score":"x","scores":{"a":"x","b":1}}"#, r#"{"member":"z","score":0.5e999}"#] {
                 let got = replyv(&mut con, &["RANK.LOAD", "b", good, bad]);
-                assert!(got.starts_with("ERR line 2: "), "{schema}, {bad}: {got}");
+                assert!(is_error(&got) && got.contains(" line 2: "), "{schema}, {bad}: {got}");
                 expect(&mut con, "DEBUG DIGEST", &before);
             }
             assert_eq!(replyv(&mut con, &["RANK.LOAD", "b", good]), "1");
@@ -286,8 +286,8 @@ on_every_server! {
         script(&mut con, r#"
             RANK.LOAD plain {"member":"a","score":1} "{\"member\":\"\\u0000rank x\",\"score\":1}" => ERR a member name cannot start with '\x00rank ': it is reserved for the schema
             EXISTS plain => 0
-            RANK.LOAD plain {"member":"a","score":1,"data":{}} => ERR the board has no hash for attributes: set one with RANK.ALTER key DATA hash
-            RANK.LOAD plain {"member":"a","scores":{"gold":1}} => ERR line 1: "scores" needs a board with fields: create it with RANK.CREATE first
+            RANK.LOAD plain {"member":"a","score":1,"data":{}} => SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash
+            RANK.LOAD plain {"member":"a","scores":{"gold":1}} => NOBOARD line 1: "scores" needs a board with fields: create it with RANK.CREATE first
             EXISTS plain => 0
             RANK.LOAD plain {"member":"a","score":1,"time":1700000000000,"data":null} {"member":"b","score":"inf"} => 2
             ZRANGE plain 0 -1 WITHSCORES => ["a", "1", "b", "inf"]
@@ -311,10 +311,10 @@ on_every_server! {
             let before = reply(&mut con, "DEBUG DIGEST");
             let lines = [r#"{"member":"e","scores":{"a":1,"b":1}}"#, r#"{"member":"a","scores":{"a":3,"b":9000000000000000000}}"#];
             let got = replyv(&mut con, &["RANK.LOAD", "b", lines[0], lines[1]]);
-            assert!(got.starts_with("ERR the board is damaged"), "{got}");
+            assert!(got.starts_with("DAMAGED the board is damaged"), "{got}");
             // Whoever is there is returned, or the damage reported.
             let got = reply(&mut con, "RANK.SCAN b 0");
-            assert!(got.starts_with("ERR the board is damaged"), "{got}");
+            assert!(got.starts_with("DAMAGED the board is damaged"), "{got}");
             expect(&mut con, "DEBUG DIGEST", &before);
             expect(&mut con, "RENAME sound b", "+OK");
         }
@@ -349,14 +349,14 @@ on_every_server! {
             RANK.ADD b 1 a => 1
             ACL SETUSER guest on nopass +@all ~b %R~h => +OK
             AUTH guest x => +OK
-            RANK.LOAD b {"member":"b","score":2,"data":{}} => NOPERM this user has no permissions to access 'h', where the board keeps its attributes
+            RANK.LOAD b {"member":"b","score":2,"data":{}} => NOPERM this user has no permissions to access 'h', which the board's schema names
             RANK.COUNT b => 1
             RANK.LOAD b {"member":"b","score":2} => 1
             RANK.SCAN b 0 WITHDATA => ["0", [["a", "1", nil], ["b", "2", nil]]]
             AUTH default x => +OK
             ACL SETUSER guest resetkeys ~b => +OK
             AUTH guest x => +OK
-            RANK.SCAN b 0 WITHDATA => NOPERM this user has no permissions to access 'h', where the board keeps its attributes
+            RANK.SCAN b 0 WITHDATA => NOPERM this user has no permissions to access 'h', which the board's schema names
             AUTH default x => +OK
         "#);
     }

@@ -74,7 +74,7 @@ on_every_server! {
             // The same again changes nothing, another shard is another schema, or another key.
             expect(&mut con, &format!("RANK.CREATE {key} FIELD a INT FIELD b INT KEEP 50 SHARD {shard} 4"), "+OK");
             let text = format!("FIELD a DESC INT FIELD b DESC INT KEEP 50 SHARD {shard} 4");
-            expect(&mut con, &format!("RANK.CREATE {key} FIELD a INT FIELD b INT KEEP 50"), &format!("ERR the board has a different schema: SHARD {shard} 4, asked for no SHARD: use another key, fields, ties, SHARD and SINCE cannot change"));
+            expect(&mut con, &format!("RANK.CREATE {key} FIELD a INT FIELD b INT KEEP 50"), &format!("SCHEMA the board has a different schema: SHARD {shard} 4, asked for no SHARD: use another key, fields, ties, SHARD and SINCE cannot change"));
             let info = reply(&mut con, &format!("RANK.INFO {key}"));
             assert!(info.ends_with(&format!(r#""shard", [{shard}, 4], "schema", "2 {text}"]"#)), "{info}");
         }
@@ -82,7 +82,7 @@ on_every_server! {
             let member = format!("m{number}");
             let home = crc16(member.as_bytes()) % 4;
             for (shard, key) in keys.iter().enumerate() {
-                let other = format!("ERR '{member}' belongs to shard {home} of 4: write to '{}'", keys[home]);
+                let other = format!("SCHEMA '{member}' belongs to shard {home} of 4: write to '{}'", keys[home]);
                 let is_home = shard == home;
                 let writes = [
                     format!("RANK.ADD {key} 1 2 {member}"), format!("RANK.ADD {key} XX 1 2 {member}"), format!("RANK.MULTISET {key} 1 3 {member}"),
@@ -90,7 +90,7 @@ on_every_server! {
                 ];
                 for write in writes {
                     let got = reply(&mut con, &write);
-                    assert!(if is_home { !got.starts_with("ERR") } else { got == other }, "{write}: {got}");
+                    assert!(if is_home { !is_error(&got) } else { got == other }, "{write}: {got}");
                 }
                 // What is not there can be asked for, and removed.
                 if !is_home {
@@ -104,7 +104,7 @@ on_every_server! {
         let own: Vec<String> = members(2).take(5).map(|name| format!("1 1 {name}")).collect();
         let stranger = members(3).next().expect("a stranger");
         let before = reply(&mut con, &format!("DEBUG DIGEST-VALUE {}", keys[2]));
-        expect(&mut con, &format!("RANK.ADD {} {} 1 1 {stranger}", keys[2], own.join(" ")), &format!("ERR '{stranger}' belongs to shard 3 of 4: write to '{}'", keys[3]));
+        expect(&mut con, &format!("RANK.ADD {} {} 1 1 {stranger}", keys[2], own.join(" ")), &format!("SCHEMA '{stranger}' belongs to shard 3 of 4: write to '{}'", keys[3]));
         assert_eq!(reply(&mut con, &format!("DEBUG DIGEST-VALUE {}", keys[2])), before);
         expect(&mut con, &format!("RANK.ADD {} {}", keys[2], own.join(" ")), "5");
         // The same for lines of JSON.
@@ -112,7 +112,7 @@ on_every_server! {
         let load = [b"RANK.LOAD".to_vec(), keys[2].clone().into_bytes()];
         let lines = [line("new 0"), line(&stranger)].map(String::into_bytes);
         assert_eq!(crc16(b"new 0") % 4, 2);
-        let refused = format!("ERR '{stranger}' belongs to shard 3 of 4: write to '{}'", keys[3]);
+        let refused = format!("SCHEMA '{stranger}' belongs to shard 3 of 4: write to '{}'", keys[3]);
         assert_eq!(replyv(&mut con, &[load.as_slice(), &lines].concat()), refused);
         expect(&mut con, &format!("RANK.GET {} \"new 0\"", keys[2]), "nil");
         let counts: Vec<String> = keys.iter().map(|key| reply(&mut con, &format!("RANK.COUNT {key}"))).collect();
@@ -132,7 +132,7 @@ on_every_server! {
                 args.push(member.clone().into_bytes());
                 let expected = match crc16(member.as_bytes()) % 2 {
                     1 => "1".to_owned(),
-                    _ => format!("ERR '{member}' belongs to shard 0 of 2: write to '{}'", key_of("game", 0, 2)),
+                    _ => format!("SCHEMA '{member}' belongs to shard 0 of 2: write to '{}'", key_of("game", 0, 2)),
                 };
                 assert_eq!(replyv(&mut con, &args), expected, "{schema}");
             }
@@ -179,15 +179,15 @@ on_every_server! {
         let key = key_of("game", 5, 16);
         let member = (0..).map(|n| format!("m{n}")).find(|name| crc16(name.as_bytes()) % 16 == 5).expect("a member");
         let stranger = (0..).map(|n| format!("m{n}")).find(|name| crc16(name.as_bytes()) % 16 == 6).expect("a stranger");
-        let refused = format!("ERR '{stranger}' belongs to shard 6 of 16: write to '{}'", key_of("game", 6, 16));
-        let renamed = format!("ERR '{stranger}' belongs to shard 6 of 16: write to the board with that SHARD, whose key ends with '{}'", key_of("", 6, 16));
+        let refused = format!("SCHEMA '{stranger}' belongs to shard 6 of 16: write to '{}'", key_of("game", 6, 16));
+        let renamed = format!("SCHEMA '{stranger}' belongs to shard 6 of 16: write to the board with that SHARD, whose key ends with '{}'", key_of("", 6, 16));
         script(&mut con, &format!(r#"
             RANK.CREATE {key} UPDATE BEST SHARD 5 16 => +OK
             RANK.ADD {key} 5 {member} => 1
             # A copy of the schema is a board of its own.
             RANK.CREATE copy LIKE {key} => +OK
             RANK.ADD copy 5 {stranger} => 1
-            RANK.ROTATE {key} archive => ERR a shard cannot be rotated: create a board with another name
+            RANK.ROTATE {key} archive => SCHEMA a shard cannot be rotated: create a board with another name
             EXISTS archive => 0
             RANK.ALTER {key} KEEP 10 => +OK
             RANK.ADD {key} 5 {stranger} => {refused}

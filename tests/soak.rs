@@ -55,7 +55,7 @@ fn client(servers: [&Server; 2], number: u64, end: Instant, held: &Held) -> (u64
                 in_doubt += u64::from(is_count && answer.starts_with("CLIENT"));
                 at = 1 - at;
                 con = servers[at].connect();
-            } else if answer.starts_with("ERR") {
+            } else if is_error(&answer) {
                 held.errors.fetch_add(1, Ordering::Relaxed);
             } else if is_count {
                 promised += 1;

@@ -103,12 +103,12 @@ on_every_server! {
         expect(&mut con, "RANK.ADD b 1 a 2 b 3 c 4 d", "4");
         expect(&mut con, "CONFIG SET rank.max-rows 2 rank.max-hops 2", "+OK");
         for call in ["RANK.TOPN b 3", "RANK.TOPN b 3 PERIOD year", "RANK.ADD b WITHRANK 1 a 2 b 3 c"] {
-            counts(&server, call, &[("calls", 1), ("errors", 1), ("rows_refused", 1)]);
+            counts(&server, call, &[("calls", 1), ("errors", 1), ("too_big", 1)]);
         }
         for call in ["RANK.GET b a DENSE", "RANK.GET b a DENSE PERIOD year", "RANK.FORSCORE b 0 DENSE"] {
-            counts(&server, call, &[("calls", 1), ("errors", 1), ("hops_refused", 1)]);
+            counts(&server, call, &[("calls", 1), ("errors", 1), ("too_big", 1)]);
         }
-        counts(&server, "DUE.POP jobs COUNT 3", &[("calls", 1), ("errors", 1), ("rows_refused", 1)]);
+        counts(&server, "DUE.POP jobs COUNT 3", &[("calls", 1), ("errors", 1), ("too_big", 1)]);
     }
 
     fn redis_cells_command_counts_as_a_limit(kind: Kind) {

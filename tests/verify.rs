@@ -41,7 +41,7 @@ fn stored(a: usize, b: usize, name: &str) -> (Element, Vec<Element>) {
 #[track_caller]
 fn core(con: &mut Connection, args: &[&[u8]]) {
     let answer = replyv(con, args);
-    assert!(!answer.starts_with("ERR") && !answer.starts_with("WRONGTYPE"), "{answer}");
+    assert!(!is_error(&answer) && !answer.starts_with("WRONGTYPE"), "{answer}");
 }
 
 #[track_caller]
@@ -237,8 +237,8 @@ on_every_server! {
             let sound = (0..).map(|at| (round * 7 + at) % 3000).find(|member| is_found(con, *member)).expect("a member");
             for write in [format!("RANK.ADD b 5 {} new{round}", LONG + round), format!("RANK.INCR b 1 1 m{sound}"), format!("RANK.REM b new{}", round - 1)] {
                 let answer = reply(con, &write);
-                let is_damage = answer.starts_with("ERR the board is damaged");
-                assert!(is_damage || !answer.starts_with("ERR"), "{write}: {answer}");
+                let is_damage = answer.starts_with("DAMAGED the board is damaged");
+                assert!(is_damage || !is_error(&answer), "{write}: {answer}");
             }
             cmdv(con, &[args, &[b"COUNT".to_vec(), b"100".to_vec()]].concat())
         });
@@ -302,7 +302,7 @@ on_every_server! {
                 let without = elements(&mut con, "b");
                 if layout_of(schema) != "plain" {
                     let answer = reply(&mut con, &format!("RANK.CREATE b {schema}"));
-                    assert!(answer.starts_with("ERR") && answer.contains("ADOPT"), "{schema}: {answer}");
+                    assert!(is_error(&answer) && answer.contains("ADOPT"), "{schema}: {answer}");
                     assert_eq!(elements(&mut con, "b"), without, "{schema}: refused, and yet changed");
                 }
                 let since = if since == "nil" { String::new() } else { format!("SINCE {since}") };
@@ -331,7 +331,7 @@ on_every_server! {
         let before = elements(&mut con, "b");
         for wrong in ["FIELD a INT FIELD b INT FIELD c INT", "FIELD a INT", "FIELD a DIGITS 3", "FIELD a FLOAT", "FIELD a BITS 60"] {
             let answer = reply(&mut con, &format!("RANK.CREATE b {wrong} ADOPT"));
-            assert!(answer.starts_with("ERR"), "{wrong}: {answer}");
+            assert!(is_error(&answer), "{wrong}: {answer}");
             assert_eq!(elements(&mut con, "b"), before, "{wrong}");
         }
         expect(&mut con, "RANK.CREATE b FIELD a INT FIELD b ASC INT ADOPT", "+OK");
@@ -348,7 +348,7 @@ on_every_server! {
             let before = reply(&mut con, "DEBUG DIGEST-VALUE b");
             let answer = reply(&mut con, &format!("RANK.CREATE b {SCHEMA} ADOPT"));
             if found {
-                assert_eq!(answer, "ERR ADOPT: element 'bad' does not decode under this schema: ZREM it, or use the schema the board had", "{score}");
+                assert_eq!(answer, "SCHEMA ADOPT: element 'bad' does not decode under this schema: ZREM it, or use the schema the board had", "{score}");
                 assert_eq!(reply(&mut con, "DEBUG DIGEST-VALUE b"), before, "{score}: refused, and yet changed");
                 assert!(is_plain(&mut con), "{score}");
                 script(&mut con, "ZREM b bad => 1");
@@ -367,7 +367,7 @@ on_every_server! {
             // Its score says another thing than its bytes.
             core(&mut con, &[b"ZADD", b"b", b"100", &element]);
             let answer = reply(&mut con, "RANK.CREATE b FIELD a INT FIELD b ASC INT ADOPT");
-            assert!(answer.starts_with("ERR ADOPT: element '\\x02"), "{at}: {answer}");
+            assert!(answer.starts_with("SCHEMA ADOPT: element '\\x02"), "{at}: {answer}");
             core(&mut con, &[b"ZADD", b"b", &score, &element]);
         }
         expect(&mut con, "RANK.CREATE b FIELD a INT FIELD b ASC INT ADOPT", "+OK");
@@ -487,9 +487,9 @@ on_every_server! {
                 RANK.TOPN b 9 => [[1, "eve", "3"], [2, "bob", "2.5"], [3, "ann", "1"]]
                 TTL b => 1000
                 ZADD z -inf x 1 y => 2
-                RANK.CREATE z KEEP 3{adopt} => ERR the sorted set has infinite scores: a board with a schema takes finite scores only
+                RANK.CREATE z KEEP 3{adopt} => SCHEMA the sorted set has infinite scores: a board with a schema takes finite scores only
                 ZADD i inf x 1 y => 2
-                RANK.CREATE i ASC{adopt} => ERR the sorted set has infinite scores: a board with a schema takes finite scores only
+                RANK.CREATE i ASC{adopt} => SCHEMA the sorted set has infinite scores: a board with a schema takes finite scores only
                 ZCARD z => 2
                 ZCARD i => 2
             "#));
@@ -497,7 +497,7 @@ on_every_server! {
         script(&mut con, "ZADD n 1 ann => 1");
         for schema in ["FIELD a INT", "FIELD a DIGITS 3", "FIELD a TIES FIRST", "FIELD a FIELD b"] {
             let answer = reply(&mut con, &format!("RANK.CREATE n {schema}"));
-            assert!(answer.starts_with("ERR") && answer.contains("ADOPT"), "{schema}: {answer}");
+            assert!(is_error(&answer) && answer.contains("ADOPT"), "{schema}: {answer}");
         }
         expect(&mut con, "ZCARD n", "1");
     }
@@ -528,7 +528,7 @@ on_every_server! {
         for (score, bad) in [("0", true), ("1e-310", true), ("-1e-300", true), ("1.1", true), ("4", true), ("inf", true), ("-5", true), (&beyond, true), (&within, false)] {
             script(&mut con, &format!("ZADD b {score} added => 1"));
             let answer = reply(&mut con, "RANK.CREATE b FIELD a BITS 30 FIELD b RANGE 0 999999999 ADOPT");
-            assert_eq!(answer.starts_with("ERR ADOPT: element 'added'"), bad, "{score}: {answer}");
+            assert_eq!(answer.starts_with("SCHEMA ADOPT: element 'added'"), bad, "{score}: {answer}");
             script(&mut con, "ZREM b added => 1");
         }
         script(&mut con, "RANK.SCORE b y => [7, 8]\n RANK.SCORE b z => [1073741823, 999999999]");

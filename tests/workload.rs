@@ -178,6 +178,7 @@ impl Workload {
 fn is_expected(answer: &str) -> bool {
     let harmless = [
         "no such key",
+        "the key has no board with a schema",
         "is not on the board",
         "the archive key already exists",
         "different schema",
@@ -185,10 +186,11 @@ fn is_expected(answer: &str) -> bool {
         "owns its hash",
         "with DATA hash OWNED",
     ];
-    let never = ["internal error", "SCHEMA ", "WRONGTYPE", "NOPERM", "CROSSSLOT", "damaged"];
+    let never = ["internal error", "BOARD says", "WRONGTYPE", "NOPERM", "CROSSSLOT", "DAMAGED"];
     !answer.starts_with("CLIENT")
         && !never.iter().any(|text| answer.contains(text))
-        && (!answer.contains("ERR ") || harmless.iter().any(|text| answer.contains(text)))
+        && (!["ERR ", "SCHEMA ", "NOBOARD ", "OUTOFRANGE ", "TOOBIG "].iter().any(|code| answer.contains(code))
+            || harmless.iter().any(|text| answer.contains(text)))
 }
 
 /// All keys of the selected database.

@@ -118,8 +118,8 @@ on_every_server! {
             RANK.ADD asc 6 e => 0
             RANK.ADD asc 4 f => 1
             RANK.TOPN asc 9 => [[1, "z", "1"], [2, "f", "4"], [3, "a", "5"]]
-            RANK.ADD asc KEEP 3 1 x => ERR the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
-            RANK.ADD asc KEEP 9 1 x => ERR the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
+            RANK.ADD asc KEEP 3 1 x => SCHEMA the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
+            RANK.ADD asc KEEP 9 1 x => SCHEMA the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
             RANK.COUNT asc => 3
         "#);
     }
@@ -178,11 +178,11 @@ on_every_server! {
     fn incr_never_leaves_what_is_not_a_finite_number(server: Server) {
         script(&mut server.connect(), r#"
             RANK.ADD b 1e308 a inf up -inf down => 3
-            RANK.INCR b 1e308 a => ERR field 'score' takes a finite number: 1e+308 cannot be incremented by 1e+308
+            RANK.INCR b 1e308 a => OUTOFRANGE field 'score' takes a finite number: 1e+308 cannot be incremented by 1e+308
             RANK.INCR b inf new => ERR delta takes a finite number, got inf
             RANK.INCR b nan a => ERR delta takes a finite number, got nan
             RANK.INCR b -inf up => ERR delta takes a finite number, got -inf
-            RANK.INCR b 1 up => ERR field 'score' takes a finite number: inf cannot be incremented by 1
+            RANK.INCR b 1 up => OUTOFRANGE field 'score' takes a finite number: inf cannot be incremented by 1
             RANK.INCR b x a => ERR delta takes a finite number, got x
             RANK.TOPN b 9 => [[1, "up", "inf"], [2, "a", "1e+308"], [3, "down", "-inf"]]
         "#);

@@ -10,7 +10,7 @@ use super::schema_text::Creation;
 use super::store::{Direction, Lowest, Only, Store};
 use super::Board;
 use crate::calendar::{Offset, HOUR_MS};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Kind, Result};
 
 /// Up to this many elements are all checked, which takes a few milliseconds.
 const MOST_LOOKED_AT: u64 = 20_000;
@@ -53,7 +53,7 @@ impl<S: Store> Board<S> {
         let schema = Schema::new(rules);
         if self.store.card() > 0 {
             if adopt && since.is_none() && schema.rules.ties != Ties::Shared {
-                return Err(Error::AdoptWithoutSince);
+                return Err(Error::adopt_without_since());
             }
             self.check_adoption(&schema, since.unwrap_or(0), adopt)?;
             self.check_shard(&schema)?;
@@ -64,7 +64,7 @@ impl<S: Store> Board<S> {
         self.rewrite(&schema.rules, since.unwrap_or_else(|| default_since(now)));
         match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
             // An adopted board may be damaged and its schema still be right. RANK.VERIFY reports the damage.
-            Err(Error::Damaged(_) | Error::Undecodable(_)) => Ok(()),
+            Err(error) if error.kind() == Kind::Damaged => Ok(()),
             trimmed => trimmed.map(drop),
         }
     }
@@ -75,24 +75,24 @@ impl<S: Store> Board<S> {
         if schema.layout.is_plain() {
             let highest = card.saturating_sub(self.store.count_below(f64::INFINITY, false)?);
             if lowest + highest > 0 {
-                return Err(Error::InfiniteScores);
+                return Err(Error::infinite_scores());
             }
             // A coded board whose marker was lost: its scores are not values.
             return match self.store.lowest(TOP_OF_INDEX) {
                 Some(Lowest { element, score, .. }) if is_entry_of_member(&self.store, element.as_ref(), score) => {
-                    Err(Error::AdoptUndecodable(Shown::new(element.as_ref())))
+                    Err(Error::adopt_undecodable(element.as_ref()))
                 }
                 _ => Ok(()),
             };
         }
         if !adopt {
-            return Err(Error::OnlyPlain);
+            return Err(Error::has_members());
         }
         let good = |is_good: bool, element: &[u8]| {
             if is_good {
                 Ok(())
             } else {
-                Err(Error::AdoptUndecodable(Shown::new(element)))
+                Err(Error::adopt_undecodable(element))
             }
         };
         let below = if schema.layout.is_coded() { self.store.count_below(TOP_OF_INDEX, true)? } else { lowest };
@@ -136,9 +136,6 @@ impl<S: Store> Board<S> {
 
     /// Gives the board other rules, with the same fields and ties.
     pub fn alter(&mut self, rules: Rules) -> Result<()> {
-        if self.marker.is_none() {
-            return Err(Error::NoSchema);
-        }
         // Check that members can be removed before the marker says that they are.
         let keep = rules.keep.unwrap_or(u64::MAX);
         if self.members()? > keep {

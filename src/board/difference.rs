@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::periods::{Period, PeriodUnit};
 use super::schema::{Data, Field, Rules};
 use crate::calendar::Cycle;
-use crate::error::{Error, Shown};
+use crate::error::{Error, Escaped};
 
 /// The error for a board whose rules differ from those that the client asked for.
 pub fn other_schema((own, own_since): (&Rules, Option<i64>), (asked, since): (&Rules, Option<i64>)) -> Error {
@@ -42,7 +42,7 @@ pub fn other_schema((own, own_since): (&Rules, Option<i64>), (asked, since): (&R
         // Long names are shortened above, so they can look the same.
         differences.push("names that differ after 64 bytes".to_owned());
     }
-    Error::OtherSchema { differences: differences.join("; "), can_alter: fixed == 0 }
+    Error::other_schema(&differences.join("; "), fixed == 0)
 }
 
 fn field(field: &Field) -> String {
@@ -65,8 +65,8 @@ fn shard(rules: &Rules) -> String {
 fn data(rules: &Rules) -> String {
     match &rules.data {
         None => "no DATA".to_owned(),
-        Some(Data { hash, owner: None }) => format!("DATA {}", Shown::new(hash)),
-        Some(Data { hash, owner: Some(_) }) => format!("DATA {} OWNED", Shown::new(hash)),
+        Some(Data { hash, owner: None }) => format!("DATA {}", Escaped(hash)),
+        Some(Data { hash, owner: Some(_) }) => format!("DATA {} OWNED", Escaped(hash)),
     }
 }
 
@@ -77,7 +77,7 @@ fn period(rules: &Rules, unit: PeriodUnit) -> String {
         Cycle::Calendar(..) => String::new(),
         Cycle::Every { length_ms, from_ms } => format!(" {}m FROM {from_ms}", length_ms / 60_000),
     };
-    format!("PERIOD {name}{every} {} PAST {past}", Shown::new(prefix))
+    format!("PERIOD {name}{every} {} PAST {past}", Escaped(prefix))
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
             ("KEEP 5", "TIES LAST", "TIES SHARED, asked for TIES LAST; KEEP 5, asked for no KEEP", false),
         ];
         for (own, asked, differences, can_alter) in cases {
-            let expected = Error::OtherSchema { differences: differences.to_owned(), can_alter };
+            let expected = Error::other_schema(differences, can_alter);
             assert_eq!(other_schema((&rules(own), None), (&rules(asked), None)), expected, "{own} / {asked}");
         }
     }

@@ -11,7 +11,7 @@
 use super::code::{number_of, score_of, Tail};
 use super::store::{Only, Store};
 use super::Board;
-use crate::error::{Damage, Error, Result, Shown};
+use crate::error::{Error, Result};
 
 pub(super) const ENTRY_TAG: u8 = 1;
 pub(super) const WRAPPED_TAG: u8 = 2;
@@ -141,7 +141,7 @@ pub(super) fn is_entry_of_member<S: Store>(store: &S, element: &[u8], score: f64
 /// The error for a name whose entries and elements disagree.
 #[cold]
 pub(super) fn misindexed(name: &[u8]) -> Error {
-    Error::Damaged(Damage::Index(Shown::new(name)))
+    Error::index_differs(name)
 }
 
 impl<S: Store> Board<S> {

@@ -11,7 +11,7 @@ use super::parse_object;
 use super::schema::{Field, Schema};
 use super::value::{Tuple, Value};
 use crate::calendar::MAX_MS;
-use crate::error::{LineProblem, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 
 pub struct Line<'l> {
@@ -24,14 +24,14 @@ pub struct Line<'l> {
 type Parts<'l> = BTreeMap<Cow<'l, str>, &'l RawValue>;
 
 impl<'l> Line<'l> {
-    pub fn parse(schema: &Schema, text: &'l [u8]) -> Result<Line<'l>, LineProblem> {
-        let parts: Parts<'l> = serde_json::from_slice(text).map_err(|_| LineProblem::NotAnObject(Shown::new(text)))?;
+    pub fn parse(schema: &Schema, text: &'l [u8]) -> Result<Line<'l>> {
+        let parts: Parts<'l> = serde_json::from_slice(text).map_err(|_| Error::not_an_object(text))?;
         // Rows of other reads also have ranks, which are not loaded.
         let known = ["member", "score", "scores", "time", "data", "rank", "place"];
         if let Some(unknown) = parts.keys().find(|name| !known.contains(&name.as_ref())) {
-            return Err(LineProblem::Unknown(Shown::new(unknown.as_bytes())));
+            return Err(Error::unknown_name(unknown.as_bytes()));
         }
-        let member = parts.get("member").ok_or(LineProblem::Missing("member"))?;
+        let member = parts.get("member").ok_or_else(|| Error::missing("member"))?;
         Ok(Line {
             member: parse_member(member)?,
             values: parse_scores(schema, &parts)?,
@@ -41,12 +41,8 @@ impl<'l> Line<'l> {
     }
 }
 
-fn shown(raw: &RawValue) -> Shown {
-    Shown::new(raw.get().as_bytes())
-}
-
-fn parse_member<'l>(raw: &'l RawValue) -> Result<Cow<'l, [u8]>, LineProblem> {
-    let refused = || LineProblem::Member(shown(raw));
+fn parse_member<'l>(raw: &'l RawValue) -> Result<Cow<'l, [u8]>> {
+    let refused = || Error::bad_member(raw.get().as_bytes());
     match serde_json::from_str(raw.get()) {
         Ok(Json::String(name)) => Ok(name.into_bytes().into()),
         Ok(Json::Object(object)) => match (object.len(), object.get("base64")) {
@@ -57,56 +53,57 @@ fn parse_member<'l>(raw: &'l RawValue) -> Result<Cow<'l, [u8]>, LineProblem> {
     }
 }
 
-fn parse_scores(schema: &Schema, parts: &Parts) -> Result<Tuple, LineProblem> {
+fn parse_scores(schema: &Schema, parts: &Parts) -> Result<Tuple> {
     let fields = schema.fields();
     match (parts.get("score"), parts.get("scores")) {
         (Some(score), None) => match fields {
             [field] => Ok(Tuple::from_slice(&[parse_score(schema, field, score)?])),
-            _ => Err(LineProblem::SeveralFields(fields.len())),
+            _ => Err(Error::several_fields(fields.len())),
         },
-        (None, Some(_)) if !schema.explicit => Err(LineProblem::ScoresWithoutSchema),
+        (None, Some(_)) if !schema.explicit => Err(Error::scores_without_schema()),
         (None, Some(scores)) => {
-            let scores: Parts = serde_json::from_str(scores.get()).map_err(|_| LineProblem::Scores(shown(scores)))?;
+            let scores: Parts =
+                serde_json::from_str(scores.get()).map_err(|_| Error::bad_scores(scores.get().as_bytes()))?;
             if let Some(name) = scores.keys().find(|name| fields.iter().all(|field| field.name != name.as_ref())) {
-                return Err(LineProblem::NoField(Shown::new(name.as_bytes())));
+                return Err(Error::no_field(name.as_bytes()));
             }
             let score = |field: &Field| {
                 let score = scores.get(field.name.as_str());
-                let missing = || LineProblem::MissingField(Shown::new(field.name.as_bytes()));
+                let missing = || Error::field_without_score(&field.name);
                 parse_score(schema, field, score.ok_or_else(missing)?)
             };
             fields.iter().map(score).collect()
         }
-        (Some(_), Some(_)) => Err(LineProblem::ScoreAndScores),
-        (None, None) => Err(LineProblem::Missing(if fields.len() == 1 { "score" } else { "scores" })),
+        (Some(_), Some(_)) => Err(Error::score_and_scores()),
+        (None, None) => Err(Error::missing(if fields.len() == 1 { "score" } else { "scores" })),
     }
 }
 
 /// Parses a score: a number, or the strings `"inf"` and `"-inf"`, because JSON has no infinite numbers.
-fn parse_score(schema: &Schema, field: &Field, raw: &RawValue) -> Result<Value, LineProblem> {
+fn parse_score(schema: &Schema, field: &Field, raw: &RawValue) -> Result<Value> {
     let text: Cow<str> = match serde_json::from_str::<String>(raw.get()) {
         Ok(text) => text.into(),
         Err(_) => raw.get().into(),
     };
-    schema.parse_value(field, text.as_bytes()).map_err(|error| LineProblem::Other(Box::new(error)))
+    schema.parse_value(field, text.as_bytes())
 }
 
-fn parse_time(schema: &Schema, raw: Option<&RawValue>) -> Result<Option<i64>, LineProblem> {
+fn parse_time(schema: &Schema, raw: Option<&RawValue>) -> Result<Option<i64>> {
     let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(None) };
     let time = parse_integer(raw.get().as_bytes()).filter(|time| (0..=MAX_MS).contains(time));
-    let time = time.ok_or_else(|| LineProblem::Time(shown(raw)))?;
+    let time = time.ok_or_else(|| Error::bad_time(raw.get().as_bytes()))?;
     Ok(schema.layout.has_time().then_some(time))
 }
 
 /// The value to store in the hash: the text of an object, or the contents of a string if the value was not an object.
-fn parse_data<'l>(raw: Option<&'l RawValue>) -> Result<Option<Cow<'l, [u8]>>, LineProblem> {
+fn parse_data<'l>(raw: Option<&'l RawValue>) -> Result<Option<Cow<'l, [u8]>>> {
     let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(None) };
     let text = raw.get().as_bytes();
     if parse_object(text).is_some() {
         return Ok(Some(text.into()));
     }
     let string = serde_json::from_str::<String>(raw.get());
-    string.map(|text| Some(text.into_bytes().into())).map_err(|_| LineProblem::Data(shown(raw)))
+    string.map(|text| Some(text.into_bytes().into())).map_err(|_| Error::bad_data(raw.get().as_bytes()))
 }
 
 /// All lines of these texts, without empty ones.

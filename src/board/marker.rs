@@ -8,7 +8,7 @@ use super::index::is_entry_of_member;
 use super::schema::{Rules, Schema, Ties};
 use super::store::{Direction, Lowest, Store};
 use crate::calendar::MAX_MS;
-use crate::error::{Damage, Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 
 pub const MARKER_START: &[u8] = b"\0rank ";
@@ -61,18 +61,18 @@ impl<N: AsRef<[u8]>> Marker<N> {
         let Some(Lowest { element, score, next }) = store.lowest(TOP_OF_INDEX) else { return Ok(None) };
         if score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START) {
             if next == Some(f64::NEG_INFINITY) {
-                return Err(Error::Damaged(Damage::Stray));
+                return Err(Error::stray_element());
             }
             return Marker::read(element, next.is_some()).map(Some);
         }
         // A member of a sorted set without a schema, or damage.
         if score > f64::NEG_INFINITY {
             let is_lost = is_entry_of_member(store, element.as_ref(), score);
-            return if is_lost { Err(Error::Damaged(Damage::MarkerLost)) } else { Ok(None) };
+            return if is_lost { Err(Error::marker_lost()) } else { Ok(None) };
         }
         match Marker::find_anywhere(store)? {
             None => Ok(None),
-            Some(_) => Err(Error::Damaged(Damage::MarkerBehind)),
+            Some(_) => Err(Error::marker_behind()),
         }
     }
 
@@ -114,7 +114,7 @@ fn read(text: &[u8]) -> Result<(Arc<Schema>, i64)> {
     if schema.layout.has_time() == since.is_some() {
         Ok((schema, since.unwrap_or(0)))
     } else {
-        Err(Error::BadMarker(Shown::new(text)))
+        Err(Error::bad_marker(text))
     }
 }
 
@@ -129,8 +129,8 @@ fn split_since(text: &[u8]) -> Option<(&[u8], i64)> {
 #[cold]
 fn unreadable(text: &[u8]) -> Error {
     match text.split(|byte| *byte == b' ').next().unwrap_or_default() {
-        VERSION => Error::BadMarker(Shown::new(text)),
-        version => Error::MarkerVersion(Shown::new(version)),
+        VERSION => Error::bad_marker(text),
+        version => Error::marker_version(version),
     }
 }
 
@@ -163,7 +163,7 @@ fn intern(text: &[u8]) -> Result<Arc<Schema>> {
 
 fn parse(text: &[u8]) -> Result<Arc<Schema>> {
     let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').collect();
-    let rules = Rules::parse(&words).map_err(|_| Error::BadMarker(Shown::new(text)))?;
+    let rules = Rules::parse(&words).map_err(|_| Error::bad_marker(text))?;
     Ok(Arc::new(Schema::new(rules)))
 }
 

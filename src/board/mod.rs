@@ -44,7 +44,7 @@ pub use store::{Direction, Lowest, Only, Put, Spot, Store};
 pub use value::{Tuple, Value};
 pub use write::{check_unreserved, Change, Pair, Pairs, Plan, Scores, Standing, Turn, Wants, Write, Written};
 
-use crate::error::{Damage, Error, Result, Shown};
+use crate::error::{Error, Result};
 use code::TOP_OF_INDEX;
 use index::{needs_wrapping, wrapped};
 use layout::SortKey;
@@ -92,7 +92,7 @@ impl<S: Store> Board<S> {
     /// Opens a board to set its schema: the marker may be lost.
     pub fn open_to_adopt(store: S) -> Result<Board<S>> {
         let marker = match Marker::find(&store) {
-            Err(Error::Damaged(Damage::MarkerLost)) => None,
+            Err(error) if error == Error::marker_lost() => None,
             found => found?,
         };
         Ok(Board::with_marker(store, marker))
@@ -162,7 +162,7 @@ impl<S: Store> Board<S> {
     /// Reads the board from one end, whatever its schema; only for boards that have none.
     pub fn read_from(&mut self, order: Order) -> Result<()> {
         if self.schema.explicit {
-            return Err(Error::HasSchema);
+            return Err(Error::has_schema());
         }
         self.order = order;
         Ok(())
@@ -201,7 +201,7 @@ impl<S: Store> Board<S> {
     fn decode(&self, element: &S::Name, score: f64) -> Result<Decoded> {
         match self.schema.layout.decode(score, element.as_ref(), self.since) {
             Some(decoded) => Ok(decoded),
-            None => Err(Error::Undecodable(Shown::new(element.as_ref()))),
+            None => Err(Error::undecodable(element.as_ref())),
         }
     }
 

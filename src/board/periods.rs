@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::schema_text::{decode, is_key_word, Encoded, Words};
 use crate::calendar::{Cycle, Offset, Span, Unit, DAY_MS, MAX_MS, MINUTE_MS};
 use crate::duration::{parse_duration, MILLIS_OF_DAY};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 
 /// The most past periods that a board can keep, over all of its units.
@@ -100,22 +100,22 @@ impl Period {
 impl Periods {
     pub fn new(mut list: Vec<Period>, offset: Option<Offset>) -> Result<Periods> {
         if list.is_empty() && offset.is_some() {
-            return Err(Error::OffsetWithoutPeriod);
+            return Err(Error::offset_without_period());
         }
         list.sort_by_key(Period::unit);
         let twice = list.iter().zip(list.iter().skip(1)).find(|(a, b)| a.unit() == b.unit());
         if let Some((period, _)) = twice {
-            return Err(Error::PeriodTwice(period.unit().name()));
+            return Err(Error::period_twice(period.unit().name()));
         }
         for (i, period) in list.iter().enumerate() {
             let clashes = |other: &Period| period.prefix == other.prefix || may_meet(&period.prefix, &other.prefix);
             if list.iter().take(i).any(clashes) {
-                return Err(Error::PeriodPrefixes(Shown::new(&period.prefix)));
+                return Err(Error::period_prefixes(&period.prefix));
             }
         }
         let past: i64 = list.iter().map(|period| i64::from(period.past)).sum();
         if past > MAX_PAST {
-            return Err(Error::PastTogether(past));
+            return Err(Error::past_together(past));
         }
         let offset = offset.unwrap_or_default();
         for period in &mut list {
@@ -139,14 +139,14 @@ impl Periods {
     }
 
     pub fn of(&self, unit: PeriodUnit) -> Result<&Period> {
-        self.list.iter().find(|period| period.unit() == unit).ok_or(Error::NoSuchPeriod(unit.name()))
+        self.list.iter().find(|period| period.unit() == unit).ok_or_else(|| Error::no_such_period(unit.name()))
     }
 
     /// Replaces the period of each given unit, or removes it if the new one is `None`. The offset can only be set
     /// together with the first periods of a board.
     pub fn altered(&self, changes: Vec<(PeriodUnit, Option<Period>)>, offset: Option<Offset>) -> Result<Periods> {
         if offset.is_some() && !self.is_empty() {
-            return Err(Error::OffsetIsSet);
+            return Err(Error::offset_is_set());
         }
         let is_changed = |period: &&Period| changes.iter().any(|(unit, _)| *unit == period.unit());
         let mut list: Vec<Period> = self.list.iter().filter(|period| !is_changed(period)).cloned().collect();
@@ -185,7 +185,7 @@ impl fmt::Display for Periods {
 
 /// Parses a unit. `what` is the word before it, for the error message.
 pub fn parse_unit(word: &[u8], what: &'static str) -> Result<PeriodUnit> {
-    PeriodUnit::parse(word).ok_or(Error::Takes { what, takes: PeriodUnit::TAKES, got: Shown::new(word) })
+    PeriodUnit::parse(word).ok_or_else(|| Error::takes(what, PeriodUnit::TAKES, word))
 }
 
 /// Parses the words of a client after `PERIOD`. Returns the period, and how many words it took. The offset is set
@@ -198,12 +198,12 @@ pub fn client_period(words: &[&[u8]], board: &[u8]) -> Result<(Period, usize)> {
 
 /// Parses the words after `PERIOD`. The offset is set later.
 pub(super) fn read_period(words: &mut Words) -> Result<Period> {
-    let word = words.next().ok_or(Error::OptionWithoutValue("PERIOD"))?;
+    let word = words.next().ok_or_else(|| Error::without_value("PERIOD"))?;
     let cycle = match parse_unit(word, "PERIOD")? {
         PeriodUnit::Calendar(unit) => Cycle::Calendar(unit, Offset::default()),
         PeriodUnit::Every => read_every(words)?,
     };
-    let word = words.next().ok_or(Error::OptionWithoutValue("PERIOD"))?;
+    let word = words.next().ok_or_else(|| Error::without_value("PERIOD"))?;
     let prefix = match words.board {
         // In the command's key specification, these words mean that the next argument is a key.
         Some(_) if is_key_word(word) => None,
@@ -211,7 +211,7 @@ pub(super) fn read_period(words: &mut Words) -> Result<Period> {
         None => decode(word),
     };
     let takes = "a prefix other than LIKE and DATA";
-    let prefix = prefix.ok_or(Error::Takes { what: "PERIOD", takes, got: Shown::new(word) })?;
+    let prefix = prefix.ok_or_else(|| Error::takes("PERIOD", takes, word))?;
     let past = if words.next_if("PAST") {
         words.integer("PAST", "0 to 1000", 0, MAX_PAST)?.unsigned_abs() as u16
     } else {
@@ -221,28 +221,28 @@ pub(super) fn read_period(words: &mut Words) -> Result<Period> {
 }
 
 fn read_every(words: &mut Words) -> Result<Cycle> {
-    let word = words.next().ok_or(Error::OptionWithoutValue("EVERY"))?;
+    let word = words.next().ok_or_else(|| Error::without_value("EVERY"))?;
     let length = parse_duration(word, 1..=MAX_EVERY_MS).and_then(|ms| i64::try_from(ms).ok());
     let length = length.filter(|ms| ms % MINUTE_MS == 0);
     let takes = "1m to 366d in whole minutes";
-    let length_ms = length.ok_or(Error::Takes { what: "EVERY", takes, got: Shown::new(word) })?;
+    let length_ms = length.ok_or_else(|| Error::takes("EVERY", takes, word))?;
     if !words.next_if("FROM") {
-        return Err(Error::OptionWithoutValue("EVERY ... FROM"));
+        return Err(Error::without_value("EVERY ... FROM"));
     }
-    let word = words.next().ok_or(Error::OptionWithoutValue("FROM"))?;
+    let word = words.next().ok_or_else(|| Error::without_value("FROM"))?;
     let from = parse_integer(word).filter(|ms| (0..=MAX_MS).contains(ms) && ms % SECOND_MS == 0);
     let takes = "a Unix time in milliseconds, of a whole second";
-    let from_ms = from.ok_or(Error::Takes { what: "FROM", takes, got: Shown::new(word) })?;
+    let from_ms = from.ok_or_else(|| Error::takes("FROM", takes, word))?;
     Ok(Cycle::Every { length_ms, from_ms })
 }
 
 pub(super) fn read_offset(words: &mut Words) -> Result<Offset> {
-    parse_offset(words.next().ok_or(Error::OptionWithoutValue("OFFSET"))?)
+    parse_offset(words.next().ok_or_else(|| Error::without_value("OFFSET"))?)
 }
 
 pub fn parse_offset(word: &[u8]) -> Result<Offset> {
     let takes = "+hh:mm or -hh:mm, less than a day";
-    Offset::parse(word).ok_or(Error::Takes { what: "OFFSET", takes, got: Shown::new(word) })
+    Offset::parse(word).ok_or_else(|| Error::takes("OFFSET", takes, word))
 }
 
 /// Whether a board with this key and this `SINCE` is, by all signs, that of a period: its key ends with the id of a period

@@ -61,7 +61,7 @@ impl<S: Store> Board<S> {
     fn time_of(&self, point: &Point) -> Result<Option<i64>> {
         let Some(at) = point.at else { return Ok(None) };
         if !self.schema.layout.has_time() {
-            return Err(Error::AtWithoutTimes);
+            return Err(Error::at_without_times());
         }
         Ok(Some(at))
     }

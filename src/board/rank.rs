@@ -219,7 +219,7 @@ impl<S: Store> Board<S> {
 
     /// Uses up one of the distinct scores that a `DENSE` rank may pass.
     fn hop(&self) -> Result<()> {
-        self.hops.set(self.hops.get().checked_sub(1).ok_or(Error::TooManyHops)?);
+        self.hops.set(self.hops.get().checked_sub(1).ok_or_else(|| Error::too_many_hops(crate::config::max_hops()))?);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use super::periods::Periods;
 use super::value::{Tuple, Value};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::{parse_extended, parse_finite, parse_integer};
 use crate::shard::Shard;
 
@@ -106,7 +106,7 @@ impl Field {
     }
 
     fn refuse(&self, text: &[u8], explicit: bool) -> Error {
-        Error::FieldTakes { field: self.name.clone(), takes: self.takes(explicit), got: Shown::new(text) }
+        Error::field_takes(&self.name, &self.takes(explicit), text)
     }
 }
 
@@ -205,7 +205,7 @@ impl Schema {
             }
         }
         if kept.count_ones() as usize == self.fields().len() {
-            return Err(Error::AllKept);
+            return Err(Error::all_kept());
         }
         Ok((values, kept))
     }
@@ -217,7 +217,7 @@ impl Schema {
                 Some(_) => (parse_integer(text).map(Value::Integer), "a signed 64-bit integer"),
                 None => (parse_finite(text).map(Value::Float), "a finite number"),
             };
-            deltas.push(delta.ok_or_else(|| Error::Takes { what: "delta", takes, got: Shown::new(text) })?);
+            deltas.push(delta.ok_or_else(|| Error::takes("delta", takes, text))?);
         }
         Ok(deltas)
     }
@@ -235,11 +235,8 @@ impl Schema {
                     Some(base.as_f64() + delta.as_f64() + 0.0).filter(|sum| sum.is_finite()).map(Value::Float)
                 }
             };
-            sums.push(sum.ok_or_else(|| Error::IncrementLeaves {
-                field: field.name.clone(),
-                takes: field.takes(true),
-                from: base.to_string(),
-                by: delta.to_string(),
+            sums.push(sum.ok_or_else(|| {
+                Error::increment_leaves(&field.name, &field.takes(true), &base.to_string(), &delta.to_string())
             })?);
         }
         Ok(sums)

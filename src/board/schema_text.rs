@@ -5,7 +5,7 @@ use std::fmt;
 use super::periods::{read_offset, read_period, Period, Periods};
 use super::schema::{Data, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
 use crate::calendar::{Offset, MAX_MS};
-use crate::error::{set_once, set_one_of, Error, Result, Shown};
+use crate::error::{set_once, set_one_of, Error, Result};
 use crate::number::parse_integer;
 use crate::shard::{Count, Shard};
 
@@ -31,7 +31,7 @@ impl Rules {
             if word.eq_ignore_ascii_case(b"ADOPT") {
                 set_once(&mut adopt, (), "ADOPT")?;
             } else if word.eq_ignore_ascii_case(b"SINCE") {
-                let word = words.next().ok_or(Error::OptionWithoutValue("SINCE"))?;
+                let word = words.next().ok_or_else(|| Error::without_value("SINCE"))?;
                 set_once(&mut since, parse_time(word, "SINCE")?, "SINCE")?;
             } else {
                 reader.read(word, &mut words)?;
@@ -39,7 +39,7 @@ impl Rules {
         }
         let rules = reader.finish()?;
         if since.is_some() && rules.ties == Ties::Shared {
-            return Err(Error::SinceWithoutTimes);
+            return Err(Error::since_without_times());
         }
         Ok(Creation { rules, since, adopt: adopt.is_some() })
     }
@@ -54,7 +54,7 @@ pub struct Creation {
 
 pub fn parse_time(word: &[u8], what: &'static str) -> Result<i64> {
     let time = parse_integer(word).filter(|ms| (0..=MAX_MS).contains(ms));
-    time.ok_or(Error::TakesBetween { what, least: 0, most: MAX_MS.unsigned_abs(), got: Shown::new(word) })
+    time.ok_or_else(|| Error::takes_between(what, 0, MAX_MS.unsigned_abs(), word))
 }
 
 impl fmt::Display for Order {
@@ -180,7 +180,7 @@ pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<Data> {
     if is_key_word(hash) || hash == board {
         let takes =
             if hash == board { "a key other than the board's own" } else { "a key name other than LIKE and DATA" };
-        return Err(Error::Takes { what: "DATA", takes, got: Shown::new(hash) });
+        return Err(Error::takes("DATA", takes, hash));
     }
     Ok(Data { hash: hash.to_vec(), owner: owned.then(|| board.to_vec()) })
 }
@@ -226,8 +226,8 @@ impl<'w, 'b> Words<'w, 'b> {
     }
 
     pub fn integer(&mut self, what: &'static str, takes: &'static str, lo: i64, hi: i64) -> Result<i64> {
-        let word = self.next().ok_or(Error::OptionWithoutValue(what))?;
-        parse_integer(word).filter(|n| (lo..=hi).contains(n)).ok_or(Error::Takes { what, takes, got: Shown::new(word) })
+        let word = self.next().ok_or_else(|| Error::without_value(what))?;
+        parse_integer(word).filter(|n| (lo..=hi).contains(n)).ok_or_else(|| Error::takes(what, takes, word))
     }
 
     fn kind(&mut self) -> Result<Option<FieldType>> {
@@ -244,7 +244,7 @@ impl<'w, 'b> Words<'w, 'b> {
             let lo = self.integer("RANGE", takes, i64::MIN, i64::MAX)?;
             let hi = self.integer("RANGE", takes, i64::MIN, i64::MAX)?;
             if lo >= hi {
-                return Err(Error::RangeOrder { lo, hi });
+                return Err(Error::range_order(lo, hi));
             }
             FieldType::Range(lo, hi)
         } else {
@@ -284,24 +284,24 @@ impl RulesReader {
             }
             b"OFFSET" => set_once(&mut self.offset, read_offset(words)?, "OFFSET"),
             b"SHARD" => set_once(&mut self.shard, read_shard(words)?, "SHARD"),
-            _ => Err(Error::UnknownOption(Shown::new(word))),
+            _ => Err(Error::unknown_option(word)),
         }
     }
 
     fn field(&mut self, words: &mut Words) -> Result<()> {
-        let name = words.next().ok_or(Error::OptionWithoutValue("FIELD"))?;
+        let name = words.next().ok_or_else(|| Error::without_value("FIELD"))?;
         let valid = (1..=MAX_NAME).contains(&name.len())
             && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
         if !valid || is_key_word(name) {
             let takes = "a name of 1 to 64 characters A-Z a-z 0-9 _ - other than LIKE and DATA";
-            return Err(Error::Takes { what: "FIELD", takes, got: Shown::new(name) });
+            return Err(Error::takes("FIELD", takes, name));
         }
         let name = String::from_utf8_lossy(name).into_owned();
         if self.fields.iter().any(|field| field.name == name) {
-            return Err(Error::FieldTwice(name));
+            return Err(Error::field_twice(&name));
         }
         if self.fields.len() == MAX_FIELDS {
-            return Err(Error::TooManyFields { most: MAX_FIELDS, name });
+            return Err(Error::too_many_fields(MAX_FIELDS, &name));
         }
         let mut order = words.order();
         let kind = words.kind()?.unwrap_or(FieldType::Float);
@@ -316,7 +316,7 @@ impl RulesReader {
         if self.fields.is_empty() {
             self.fields.push(Field::score(self.order.map_or(Order::Descending, |(order, _)| order)));
         } else if self.order.is_some() {
-            return Err(Error::OrderWithFields);
+            return Err(Error::order_with_fields());
         }
         Ok(Rules {
             fields: self.fields,
@@ -331,14 +331,14 @@ impl RulesReader {
 }
 
 fn read_ties(words: &mut Words) -> Result<Ties> {
-    let word = words.next().ok_or(Error::OptionWithoutValue("TIES"))?;
+    let word = words.next().ok_or_else(|| Error::without_value("TIES"))?;
     let rule = match word.to_ascii_uppercase().as_slice() {
         b"SHARED" => return Ok(Ties::Shared),
         b"FIRST" => TieRule::First,
         b"LAST" => TieRule::Last,
         b"JOINED" => TieRule::Joined,
         _ => {
-            return Err(Error::Takes { what: "TIES", takes: "SHARED, FIRST, LAST or JOINED", got: Shown::new(word) });
+            return Err(Error::takes("TIES", "SHARED, FIRST, LAST or JOINED", word));
         }
     };
     let unit = if words.next_if("S") {
@@ -354,37 +354,34 @@ pub fn parse_update(word: &[u8]) -> Result<Update> {
     match word.to_ascii_uppercase().as_slice() {
         b"SET" => Ok(Update::Set),
         b"BEST" => Ok(Update::Best),
-        _ => Err(Error::Takes { what: "UPDATE", takes: "SET or BEST", got: Shown::new(word) }),
+        _ => Err(Error::takes("UPDATE", "SET or BEST", word)),
     }
 }
 
 fn read_update(words: &mut Words) -> Result<Update> {
-    parse_update(words.next().ok_or(Error::OptionWithoutValue("UPDATE"))?)
+    parse_update(words.next().ok_or_else(|| Error::without_value("UPDATE"))?)
 }
 
 fn read_data(words: &mut Words) -> Result<Data> {
-    let hash = words.next().ok_or(Error::OptionWithoutValue("DATA"))?;
+    let hash = words.next().ok_or_else(|| Error::without_value("DATA"))?;
     let owned = words.next_if("OWNED");
     if let Some(board) = words.board {
         return client_data(hash, owned, board);
     }
-    let name = |word: &[u8]| {
-        decode(word).ok_or(Error::Takes { what: "DATA", takes: "an encoded name", got: Shown::new(word) })
-    };
-    let owner = if owned { Some(name(words.next().ok_or(Error::OptionWithoutValue("OWNED"))?)?) } else { None };
+    let name = |word: &[u8]| decode(word).ok_or_else(|| Error::takes("DATA", "an encoded name", word));
+    let owner = if owned { Some(name(words.next().ok_or_else(|| Error::without_value("OWNED"))?)?) } else { None };
     Ok(Data { hash: name(hash)?, owner })
 }
 
 /// `i n`. A client's board must have the key of that shard.
 fn read_shard(words: &mut Words) -> Result<Shard> {
-    let index = words.next().ok_or(Error::OptionWithoutValue("SHARD"))?;
-    let count = words.next().ok_or(Error::OptionWithoutValue("SHARD"))?;
+    let index = words.next().ok_or_else(|| Error::without_value("SHARD"))?;
+    let count = words.next().ok_or_else(|| Error::without_value("SHARD"))?;
     let shards = parse_integer(count).and_then(Count::new).ok_or_else(|| Error::shard_count(count))?;
     let shard = parse_integer(index).and_then(|index| shards.shard(index));
-    let shard =
-        shard.ok_or(Error::Takes { what: "SHARD", takes: "a shard from 0 to n - 1", got: Shown::new(index) })?;
+    let shard = shard.ok_or_else(|| Error::takes("SHARD", "a shard from 0 to n - 1", index))?;
     match words.board {
-        Some(key) if shard.name_in(key).is_none() => Err(Error::NotTheShard { shard, got: Shown::new(key) }),
+        Some(key) if shard.name_in(key).is_none() => Err(Error::not_the_shard(shard, key)),
         _ => Ok(shard),
     }
 }

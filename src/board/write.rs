@@ -240,7 +240,7 @@ impl<S: Store> Board<S> {
                 }
                 Ok(written)
             }
-            (Plan::ScoreOnly { .. }, _) => Err(Error::Internal),
+            (Plan::ScoreOnly { .. }, _) => Err(Error::internal()),
         }
     }
 
@@ -464,7 +464,7 @@ impl<S: Store> Board<S> {
 pub fn check_unreserved(member: &[u8]) -> Result<()> {
     // Few names begin like that, and the first byte tells them apart.
     if member.first() == MARKER_START.first() && member.starts_with(MARKER_START) {
-        return Err(Error::ReservedMember);
+        return Err(Error::reserved_member());
     }
     Ok(())
 }

@@ -54,18 +54,18 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
         return set(call, &mut board, &options, &pairs);
     }
     if has_several_members(args.clone()) {
-        return Err(Error::SeveralMembersOfNewBoard);
+        return Err(Error::several_members_of_new_board());
     }
     let rules = Rules::integers(args.len().saturating_sub(1))?;
     // Check everything before the board is created.
     let schema = Schema::new(rules.clone());
     let pairs = pairs(&schema, args)?;
     if pairs.iter().any(|pair| pair.kept != 0) {
-        return Err(Error::KeptOnNewBoard);
+        return Err(Error::kept_on_new_board());
     }
     options.write(call, &schema, Scores::Set)?;
     if options.json.is_some() {
-        return Err(Error::NoData);
+        return Err(Error::no_data());
     }
     if options.only == Only::Existing {
         board.assume(schema, 0);
@@ -91,7 +91,7 @@ fn set<'c>(
 ) -> Result<()> {
     check_changes(options, pairs.len())?;
     if options.json.is_some() && pairs.len() > 1 {
-        return Err(Error::DataTakesOneMember);
+        return Err(Error::data_takes_one_member());
     }
     let rules = options.write(call, board.schema(), Scores::Set)?;
     let record = [options.json];

@@ -2,7 +2,7 @@
 
 use crate::board::{parse_time, FieldBound, Pair, Pairs, Schema, Value};
 pub use crate::error::{set_once as once, set_one_of as one_of};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::{floor_of_decimal, parse_extended, parse_finite, parse_integer};
 use crate::server::{Arg, Args, Text};
 
@@ -10,7 +10,7 @@ use crate::server::{Arg, Args, Text};
 pub fn required<'a>(args: &mut Args<'a>) -> Result<Arg<'a>> {
     match args.next() {
         Some(arg) => Ok(arg),
-        None => Err(Error::Arity),
+        None => Err(Error::arity()),
     }
 }
 
@@ -24,12 +24,12 @@ pub fn nothing_more(args: &Args) -> Result<()> {
     if args.len() == 0 {
         Ok(())
     } else {
-        Err(Error::Arity)
+        Err(Error::arity())
     }
 }
 
 fn refuse(what: &'static str, takes: &'static str, arg: Arg) -> Error {
-    Error::Takes { what, takes, got: Shown::new(arg.bytes()) }
+    Error::takes(what, takes, arg.bytes())
 }
 
 /// Any integer.
@@ -74,7 +74,7 @@ pub fn bound(arg: Arg, what: &'static str) -> Result<FieldBound> {
 pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>> {
     let fields = schema.fields().len();
     if args.len() == 0 || !args.len().is_multiple_of(fields + 1) {
-        return Err(wrong_count(args, |got| Error::ScoreCount { fields, got }));
+        return Err(wrong_count(args, |got| Error::score_count(fields, got)));
     }
     let mut pairs = Pairs::new();
     while args.len() > 0 {
@@ -94,14 +94,14 @@ pub fn is_score(text: &[u8]) -> bool {
 pub fn wrong_count(mut args: Args, wrong: impl FnOnce(usize) -> Error) -> Error {
     let got = args.len();
     match args.next() {
-        Some(word) if !is_score(word.bytes()) => Error::UnknownOption(Shown::new(word.bytes())),
+        Some(word) if !is_score(word.bytes()) => Error::unknown_option(word.bytes()),
         _ => wrong(got),
     }
 }
 
 /// The value of an option.
 pub fn value_of<'a>(args: &mut Args<'a>, option: &'static str) -> Result<Arg<'a>> {
-    args.next().ok_or(Error::OptionWithoutValue(option))
+    args.next().ok_or_else(|| Error::without_value(option))
 }
 
 /// The value of `AT`, in Unix milliseconds.

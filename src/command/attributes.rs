@@ -7,7 +7,7 @@ use super::{open_hash, open_to_read, owns_hash, ServerBoard};
 use crate::board::{parse_object, remove_attributes, set_attributes, Attributes};
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Args, Call, Hash, Text};
 
 const COST: &str = "O(M) for M attributes of the member.";
@@ -34,7 +34,7 @@ command! { DELDATA = deldata;
 }
 
 fn text<'a>(arg: Arg<'a>, what: &'static str) -> Result<&'a str> {
-    std::str::from_utf8(arg.bytes()).map_err(|_| Error::NotText { what, got: Shown::new(arg.bytes()) })
+    std::str::from_utf8(arg.bytes()).map_err(|_| Error::not_text(what, arg.bytes()))
 }
 
 /// The hash that holds a member's attributes, and whether the member may have any: in a hash that the board owns, only
@@ -49,7 +49,7 @@ fn open<'c>(call: &'c Call<'c>, key: Text<'c>, member: &Text<'c>, access: Access
 fn attributes_of(hash: &Hash, member: &Text) -> Result<Attributes> {
     match hash.get(member.bytes()) {
         None => Ok(Attributes::new()),
-        Some(text) => parse_object(text.bytes()).ok_or_else(|| Error::BadAttributes(Shown::new(member.bytes()))),
+        Some(text) => parse_object(text.bytes()).ok_or_else(|| Error::bad_attributes(member.bytes())),
     }
 }
 
@@ -60,17 +60,17 @@ fn setdata<'c>(call: &'c Call<'c>) -> Result<()> {
     // An attribute may be named NX. An odd number of arguments means that NX is the option.
     let keep_old = args.len() % 2 == 1;
     if keep_old && !args.next_if("NX") {
-        return Err(Error::Arity);
+        return Err(Error::arity());
     }
     let pairs = attribute_pairs(args)?;
     let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
     if !may_have {
-        return Err(Error::NoSuchMember(Shown::new(member.bytes())));
+        return Err(Error::no_such_member(member.bytes()));
     }
     let mut attributes = attributes_of(&hash, &member)?;
     let (added, changed) = set_attributes(&mut attributes, &pairs, keep_old);
     if changed {
-        hash.set(member.bytes(), &serde_json::to_vec(&attributes).map_err(|_| Error::Internal)?);
+        hash.set(member.bytes(), &serde_json::to_vec(&attributes).map_err(|_| Error::internal())?);
     }
     call.reply().count(added);
     Ok(())
@@ -78,7 +78,7 @@ fn setdata<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn attribute_pairs<'a>(mut args: Args<'a>) -> Result<Vec<(&'a str, &'a str)>> {
     if args.len() == 0 {
-        return Err(Error::Arity);
+        return Err(Error::arity());
     }
     let mut pairs = Vec::with_capacity(args.len() / 2);
     while args.len() > 0 {
@@ -95,7 +95,7 @@ fn putdata<'c>(call: &'c Call<'c>) -> Result<()> {
     nothing_more(&args)?;
     let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
     if !may_have {
-        return Err(Error::NoSuchMember(Shown::new(member.bytes())));
+        return Err(Error::no_such_member(member.bytes()));
     }
     hash.set(member.bytes(), json);
     call.reply().ok();
@@ -145,7 +145,7 @@ fn deldata<'c>(call: &'c Call<'c>) -> Result<()> {
         if names.is_empty() || removed > 0 && attributes.is_empty() {
             hash.remove(member.bytes());
         } else if removed > 0 {
-            hash.set(member.bytes(), &serde_json::to_vec(&attributes).map_err(|_| Error::Internal)?);
+            hash.set(member.bytes(), &serde_json::to_vec(&attributes).map_err(|_| Error::internal())?);
         }
     }
     call.reply().count(removed);

@@ -7,7 +7,7 @@ use crate::board::{client_data, renewed_since, Creation, Period, Rules};
 use crate::calendar::Cycle;
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::server::{Access, Call, Reply, Text, ZSet};
 
 command! { INFO = info;
@@ -134,31 +134,31 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
     let archive = required(&mut args)?.text();
     let hash_archive = if args.next_if("DATA") { Some(value_of(&mut args, "DATA")?.text()) } else { None };
     if let Some(more) = args.next() {
-        return Err(Error::UnknownOption(Shown::new(more.bytes())));
+        return Err(Error::unknown_option(more.bytes()));
     }
     let mut board = open_to_write(call, key.clone())?;
     if !board.store.exists() {
-        return Err(Error::NoSuchKey);
+        return Err(Error::no_such_key());
     }
     if !board.schema().rules.periods.is_empty() {
-        return Err(Error::HasPeriods);
+        return Err(Error::has_periods());
     }
     if board.schema().rules.shard.is_some() {
-        return Err(Error::ShardRotated);
+        return Err(Error::is_shard());
     }
     match (owns_hash(board.schema(), board.store.name()), &hash_archive) {
-        (true, None) => return Err(Error::OwnedHash),
-        (false, Some(_)) => return Err(Error::NoOwnedHash),
+        (true, None) => return Err(Error::owned_hash()),
+        (false, Some(_)) => return Err(Error::no_owned_hash()),
         _ => {}
     }
     let own_hash = board.schema().rules.data.as_ref().map(|data| data.hash.as_slice());
     let new_names = [Some(archive.bytes()), hash_archive.as_ref().map(Text::bytes)];
     if new_names.iter().flatten().any(|name| Some(*name) == own_hash) || new_names.first() == new_names.last() {
-        return Err(Error::ArchiveNames);
+        return Err(Error::archive_names());
     }
     let is_taken = |name: &Text<'c>| ZSet::is_taken(call, name);
     if is_taken(&archive) || hash_archive.as_ref().is_some_and(is_taken) {
-        return Err(Error::ArchiveExists);
+        return Err(Error::archive_exists());
     }
     let members = board.members()?;
     let rules = board.schema_text().is_some().then(|| board.schema().rules.clone());

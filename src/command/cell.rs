@@ -4,7 +4,7 @@ use super::args::{key, nothing_more, required};
 use super::rate::verdicts;
 use crate::command;
 use crate::docs::Doc;
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::rate::{self, Clock, KeyRules, Request};
 use crate::server::{Access, Args, Call, Limiter};
@@ -34,5 +34,5 @@ fn throttle<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn integer(args: &mut Args) -> Result<i64> {
     let arg = required(args)?;
-    parse_integer(arg.bytes()).ok_or_else(|| Error::CellInteger(Shown::new(arg.bytes())))
+    parse_integer(arg.bytes()).ok_or_else(|| Error::cell_integer(arg.bytes()))
 }

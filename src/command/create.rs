@@ -9,7 +9,7 @@ use crate::board::{
 };
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Args, Call, Hash, Text, ZSet};
 
 command! { CREATE = create;
@@ -94,14 +94,11 @@ fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rule
 fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
     let other: Text = value_of(&mut args, "LIKE")?.text();
     if let Some(more) = args.next() {
-        return Err(Error::UnknownOption(Shown::new(more.bytes())));
+        return Err(Error::unknown_option(more.bytes()));
     }
     let board = open_to_read(call, other)?;
-    if !board.store.exists() {
-        return Err(Error::NoSuchKey);
-    }
     if board.schema_text().is_none() {
-        return Err(Error::NoSchema);
+        return Err(Error::no_board());
     }
     Ok(board.schema().rules.for_others())
 }
@@ -116,7 +113,7 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     let (mut keep, mut update, mut data, mut offset) = (None, None, None, None);
     let mut periods = Vec::new();
     if args.len() == 0 {
-        return Err(Error::Arity);
+        return Err(Error::arity());
     }
     while let Some(arg) = args.next() {
         match arg.bytes().to_ascii_uppercase().as_slice() {
@@ -143,12 +140,12 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
                 change_period(&mut periods, unit, None)?;
             }
             b"OFFSET" => once(&mut offset, parse_offset(value_of(&mut args, "OFFSET")?.bytes())?, "OFFSET")?,
-            _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
+            _ => return Err(Error::unknown_option(arg.bytes())),
         }
     }
     let mut board = open_to_write(call, key)?;
-    if !board.store.exists() {
-        return Err(Error::NoSuchKey);
+    if board.schema_text().is_none() {
+        return Err(Error::no_board());
     }
     let (keep, data) = (keep.map(|(keep, _)| keep), data.map(|(data, _)| data));
     let rules = Alteration { keep, update, data, periods, offset }.apply(&board.schema().rules)?;
@@ -166,7 +163,7 @@ fn change_period(
     period: Option<Period>,
 ) -> Result<()> {
     if changes.iter().any(|(other, _)| *other == unit) {
-        return Err(Error::PeriodTwice(unit.name()));
+        return Err(Error::period_twice(unit.name()));
     }
     changes.push((unit, period));
     Ok(())

@@ -11,7 +11,7 @@ use crate::due::{
     Serials, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
 };
 use crate::duration::parse_duration;
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Schedule, Text, Wait};
 use crate::stats;
@@ -138,8 +138,8 @@ impl<'a> Addend<'a> {
             }
         };
         match (args.len(), &payload) {
-            (0, _) => Err(Error::Arity),
-            (2.., Some(_)) => Err(Error::DataTakesOneItem),
+            (0, _) => Err(Error::arity()),
+            (2.., Some(_)) => Err(Error::data_takes_one_item()),
             _ => Ok(Addend { key, payload, when, items: args }),
         }
     }
@@ -162,7 +162,7 @@ fn other_key<'a>(
     let key = value_of(args, option)?.text();
     call.tell_use(call.args().len() - args.len(), usage);
     if others.iter().any(|other| other.is_same(&key)) {
-        return Err(Error::Takes { what: option, takes: "a key of its own", got: Shown::new(key.bytes()) });
+        return Err(Error::takes(option, "a key of its own", key.bytes()));
     }
     Ok(key)
 }
@@ -315,7 +315,7 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut now = None;
     while let Some(arg) = args.next() {
         if !arg.is("NOW") {
-            return Err(Error::UnknownOption(Shown::new(arg.bytes())));
+            return Err(Error::unknown_option(arg.bytes()));
         }
         once(&mut now, clock(&mut args)?, "NOW")?;
     }
@@ -384,7 +384,7 @@ impl<'a> TakeOptions<'a> {
                     once(&mut now, clock(&mut args)?, "NOW")?;
                     continue;
                 }
-                _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
+                _ => return Err(Error::unknown_option(arg.bytes())),
             }
             others.extend(std::iter::once(arg).chain(value).map(Arg::text));
         }
@@ -393,7 +393,7 @@ impl<'a> TakeOptions<'a> {
         let lease_ms = lease_ms.map_or(DEFAULT_LEASE_MS, u64::cast_signed);
         let (count, lease_ms) = (usize::try_from(count).unwrap_or(1), claims.then_some(lease_ms));
         if attempts.is_some() != dead.is_some() {
-            return Err(Error::OptionsTogether("ATTEMPTS", "DEAD"));
+            return Err(Error::only_together("ATTEMPTS", "DEAD"));
         }
         Ok(TakeOptions { key, count, lease_ms, dead: attempts.zip(dead), hash, block_ms, now, others })
     }
@@ -409,7 +409,7 @@ fn time(args: &mut Args, now: i64) -> Result<i64> {
         let ms = duration(args, "IN", 0)?;
         return Ok(now.clamp(0, MAX_NOW_MS).saturating_add_unsigned(ms));
     }
-    Err(Error::NoTime(Shown::new(word.bytes())))
+    Err(Error::no_time(word.bytes()))
 }
 
 /// The value of `NOW`.
@@ -420,7 +420,7 @@ fn clock(args: &mut Args) -> Result<i64> {
 fn within(arg: Arg, what: &'static str, least: u64, most: u64) -> Result<u64> {
     let value = parse_integer(arg.bytes()).and_then(|value| u64::try_from(value).ok());
     let value = value.filter(|value| (least..=most).contains(value));
-    value.ok_or_else(|| Error::TakesBetween { what, least, most, got: Shown::new(arg.bytes()) })
+    value.ok_or_else(|| Error::takes_between(what, least, most, arg.bytes()))
 }
 
 /// The value of an option, in milliseconds.
@@ -432,10 +432,10 @@ fn duration(args: &mut Args, option: &'static str, least: u64) -> Result<u64> {
     };
     let arg = value_of(args, option)?;
     let ms = parse_duration(arg.bytes(), least..=MAX_DURATION_MS);
-    ms.ok_or_else(|| Error::Takes { what: option, takes, got: Shown::new(arg.bytes()) })
+    ms.ok_or_else(|| Error::takes(option, takes, arg.bytes()))
 }
 
 fn token(arg: Arg) -> Result<i64> {
     let takes = "an integer, as DUE.CLAIM returned it";
-    parse_integer(arg.bytes()).ok_or_else(|| Error::Takes { what: "token", takes, got: Shown::new(arg.bytes()) })
+    parse_integer(arg.bytes()).ok_or_else(|| Error::takes("token", takes, arg.bytes()))
 }

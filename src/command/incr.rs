@@ -28,7 +28,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let schema = board.schema();
     let fields = schema.fields().len();
     if args.len() != fields + 1 {
-        return Err(wrong_count(args, |got| Error::DeltaCount { fields, got }));
+        return Err(wrong_count(args, |got| Error::delta_count(fields, got)));
     }
     let mut rules = options.write(call, schema, Scores::Add)?;
     rules.wants = rules.wants.max(Wants::Scores);

@@ -3,7 +3,7 @@
 use super::args::{key, once, required, value_of};
 use crate::command;
 use crate::docs::Doc;
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::rate::{self, Clock, Holders, Verdict};
 use crate::server::{Access, Arg, Args, Call, LeaseKey};
 use crate::stats;
@@ -80,7 +80,7 @@ fn release<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = key(&mut args)?;
     let mut tokens = args.map(token).collect::<Result<Vec<i64>>>()?;
     if tokens.is_empty() {
-        return Err(Error::Arity);
+        return Err(Error::arity());
     }
     tokens.sort_unstable();
     tokens.dedup();
@@ -116,7 +116,7 @@ fn lease(args: &mut Args) -> Result<u64> {
 
 fn token(arg: Arg) -> Result<i64> {
     let takes = "a token of RATE.ACQUIRE";
-    rate::token(arg.bytes()).ok_or_else(|| Error::Takes { what: "token", takes, got: Shown::new(arg.bytes()) })
+    rate::token(arg.bytes()).ok_or_else(|| Error::takes("token", takes, arg.bytes()))
 }
 
 struct Options {
@@ -133,7 +133,7 @@ impl Options {
             } else if arg.is("JSON") && takes_json {
                 once(&mut json, (), "JSON")?;
             } else {
-                return Err(Error::UnknownOption(Shown::new(arg.bytes())));
+                return Err(Error::unknown_option(arg.bytes()));
             }
         }
         Ok(Options { now, json: json.is_some() })

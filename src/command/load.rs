@@ -31,14 +31,14 @@ fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let only = if new_only.is_some() { Only::New } else { Only::Any };
     if args.len() == 0 {
-        return Err(Error::Arity);
+        return Err(Error::arity());
     }
     let mut board = open_to_write(call, key)?;
     check_declared(&board, fields)?;
     let schema = board.schema().clone();
     let mut lines = Vec::new();
     for (number, text) in (1..).zip(lines_of(args.map(Arg::bytes))) {
-        lines.push(Line::parse(&schema, text).map_err(|problem| Error::Line { number, problem })?);
+        lines.push(Line::parse(&schema, text).map_err(|error| error.in_line(number))?);
     }
     let pair = |line: &Line| Pair { at: line.time, ..Pair::new(line.values.clone(), Text::new(&line.member)) };
     let pairs: Vec<Pair<Text>> = lines.iter().map(pair).collect();

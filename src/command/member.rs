@@ -82,7 +82,7 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = key(&mut args)?;
     let named = count(required(&mut args)?, "nummembers", 1)?;
     if named > args.len() as u64 {
-        return Err(Error::MemberCount { named, got: args.len() });
+        return Err(Error::member_count(named, args.len()));
     }
     let names = args.take_first(named as usize);
     let options = ReadOptions::parse(args, Takes::ROWS)?;

@@ -64,7 +64,7 @@ fn open_to_write<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c
 
 /// The hash of the board's attributes; an error if it has none.
 fn open_hash<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, access: Access) -> Result<Hash<'c>> {
-    let data = board.schema().rules.data.as_ref().ok_or(Error::NoData)?;
+    let data = board.schema().rules.data.as_ref().ok_or_else(Error::no_data)?;
     Hash::open(call, board.store.name(), &data.hash, access)
 }
 

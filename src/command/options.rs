@@ -5,7 +5,7 @@ use super::periods::Choice;
 use super::rows::{Data, Shown};
 use super::{open_hash, open_to_read, ServerBoard};
 use crate::board::{Board, Kind, Order, Point, Store, Tuple};
-use crate::error::{self, Error, Result};
+use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Access, Arg, Args, Call, Hash, Text};
 
@@ -116,7 +116,7 @@ impl<'a> ReadOptions<'a> {
                     let count = u64::try_from(count).unwrap_or(u64::MAX);
                     once(&mut limit, Limit { offset, count }, "LIMIT")?;
                 }
-                _ => return Err(Error::UnknownOption(error::Shown::new(arg.bytes()))),
+                _ => return Err(Error::unknown_option(arg.bytes())),
             }
         }
         Ok(ReadOptions {
@@ -179,7 +179,7 @@ pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args
     let numbers = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
     let fields = if board.store.exists() { board.schema().fields().len() } else { numbers.max(1) };
     if args.len() < fields || numbers > fields {
-        return Err(Error::Scores { fields, got: numbers.max(args.len().min(fields)) });
+        return Err(Error::scores_alone(fields, numbers.max(args.len().min(fields))));
     }
     Ok(args.take_first(fields))
 }

@@ -13,7 +13,7 @@ use crate::calendar::Span;
 use crate::command;
 use crate::config::{check_rows, max_hops};
 use crate::docs::Doc;
-use crate::error::{Error, NamedKey, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::server::{Access, Args, Call, Caller, Reply, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
@@ -30,7 +30,7 @@ pub fn check_prefixes(call: &Call, board: &Text, periods: &Periods) -> Result<()
     }
     let slot = slot_of(board.bytes());
     match periods.iter().find(|period| slot_of_all(&period.prefix) != Some(slot)) {
-        Some(period) => Err(Error::CrossSlot(NamedKey::Period, Shown::new(&period.prefix))),
+        Some(period) => Err(Error::other_slot(&period.prefix)),
         None => Ok(()),
     }
 }
@@ -52,13 +52,13 @@ impl<'c> Opener<'c> {
         let key = period.key(span);
         let (rules, own_key) = (&parent.schema().rules, parent.store.name());
         if *key == *own_key.bytes() || rules.data.as_ref().is_some_and(|data| *data.hash == *key) {
-            return Err(Error::PeriodIsOwnKey(Shown::new(&key)));
+            return Err(Error::period_is_own_key(&key));
         }
         let opened = ZSet::open_period(self.call, &self.caller, own_key, Text::new(&key), self.access);
-        let board = opened.and_then(Board::open).map_err(|error| in_period(&key, error))?;
+        let board = opened.and_then(Board::open).map_err(|error| error.in_period(&key))?;
         let theirs = &board.schema().rules;
         if board.store.exists() && (theirs.fields != rules.fields || theirs.ties != rules.ties) {
-            return Err(Error::PeriodDiffers(Shown::new(&key)));
+            return Err(Error::period_differs(&key));
         }
         Ok(board)
     }
@@ -69,17 +69,8 @@ impl<'c> Opener<'c> {
         if self.caller.may(&Text::new(&key), Access::Read) {
             Ok(())
         } else {
-            Err(Error::NoPermission(NamedKey::Period, Shown::new(&key)))
+            Err(Error::no_permission(&key))
         }
-    }
-}
-
-/// Adds the key of the period to an error.
-#[cold]
-pub fn in_period(key: &[u8], error: Error) -> Error {
-    match error {
-        error @ (Error::CrossSlot(..) | Error::NoPermission(..) | Error::TryAgain) => error,
-        error => Error::InPeriod(Shown::new(key), Box::new(error)),
     }
 }
 
@@ -134,7 +125,7 @@ pub fn plan_periods<'c>(
         let wants = if wants_ranks { Wants::Ranks } else { Wants::Nothing };
         let write = Write { update, keep: rules.keep.or(options.keep), wants, ..*write };
         let plan =
-            board.plan(&write, pairs, Turn::Later).map_err(|error| in_period(board.store.name().bytes(), error))?;
+            board.plan(&write, pairs, Turn::Later).map_err(|error| error.in_period(board.store.name().bytes()))?;
         writes.push(PeriodWrite { unit: period.unit(), board, written: Written::default(), write, plan, made });
     }
     Ok(writes)
@@ -222,7 +213,7 @@ impl Choice {
             }
             Which::Id(id) => {
                 let takes = "0, a negative index, or the id of a period";
-                let wrong = || Error::Takes { what: "PERIOD", takes, got: Shown::new(id) };
+                let wrong = || Error::takes("PERIOD", takes, id);
                 Some(period.cycle.named(id).ok_or_else(wrong)?)
             }
         };
@@ -261,7 +252,7 @@ fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
         } else if let Some(named) = PeriodUnit::parse(arg.bytes()) {
             once(&mut unit, named, "unit")?;
         } else {
-            return Err(Error::UnknownOption(Shown::new(arg.bytes())));
+            return Err(Error::unknown_option(arg.bytes()));
         }
     }
     let board = open_to_read(call, key)?;
@@ -301,7 +292,7 @@ fn list<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, unit: Option<PeriodUnit
                 id: period.cycle.id(span),
                 key: name.to_vec(),
                 span,
-                members: opened.members().map_err(|error| in_period(name, error))?,
+                members: opened.members().map_err(|error| error.in_period(name))?,
                 expires: if opened.store.exists() { opened.store.expiry() } else { Some(period.expires(span)) },
             });
         }

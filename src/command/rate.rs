@@ -84,11 +84,11 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     let named = named?;
     let keys = args.take_first(usize::try_from(named).unwrap_or(usize::MAX));
     if keys.len() as u64 != named {
-        return Err(Error::KeyCount { named, got: keys.len() });
+        return Err(Error::key_count(named, keys.len()));
     }
     let request = parse(args, Action::Check)?;
     if request.rules.len() as u64 != named {
-        return Err(Error::RuleCount { keys: named, rules: request.rules.len() });
+        return Err(Error::rule_count(named, request.rules.len()));
     }
     // Rules for the same key are several rules of that key.
     let mut places: SmallVec<[(Arg, SmallVec<[usize; 2]>); 4]> = SmallVec::new();

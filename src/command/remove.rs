@@ -2,7 +2,7 @@
 
 use super::args::{count, key, required};
 use super::options::{row_options, ReadOptions, Takes};
-use super::periods::{in_period, open_kept};
+use super::periods::open_kept;
 use super::rows::{Data, Shown};
 use super::write::begins_with_word;
 use super::{forget_departed, open_owned_hash, open_to_write};
@@ -10,7 +10,7 @@ use crate::board::Row;
 use crate::command;
 use crate::config::{self, check_rows};
 use crate::docs::{Doc, KeySpec, KeyUse};
-use crate::error::{self, Error, Result};
+use crate::error::{Error, Result};
 use crate::server::{Arg, Call, Text};
 
 command! { REM = rem;
@@ -35,7 +35,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     if args.len() == 0 {
-        return Err(Error::Arity);
+        return Err(Error::arity());
     }
     let mut board = open_to_write(call, key)?;
     let owned = open_owned_hash(call, &mut board)?;
@@ -45,7 +45,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
         call.take_time();
         for period in open_kept(call, &board)? {
             let leaving = period.prepare_removal(&members);
-            let leaving = leaving.map_err(|error| in_period(period.store.name().bytes(), error))?;
+            let leaving = leaving.map_err(|error| error.in_period(period.store.name().bytes()))?;
             periods.push((period, leaving));
         }
     }
@@ -64,7 +64,7 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
     let keep = count(required(&mut args)?, "n", 0)?;
     let wanted = args.next_if("RETURN");
     if let Some(unknown) = args.next() {
-        return Err(Error::UnknownOption(error::Shown::new(unknown.bytes())));
+        return Err(Error::unknown_option(unknown.bytes()));
     }
     let mut board = open_to_write(call, key)?;
     if wanted {

@@ -9,7 +9,7 @@ use crate::board::{Cursor, Row, Step};
 use crate::command;
 use crate::config;
 use crate::docs::Doc;
-use crate::error::{self, Error, Result};
+use crate::error::{Error, Result};
 use crate::server::{Access, Call, Stopwatch};
 
 const DEFAULT_COUNT: u64 = 10;
@@ -28,7 +28,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = key(&mut args)?;
     let cursor = required(&mut args)?.bytes();
-    let cursor = Cursor::parse(cursor).ok_or_else(|| Error::BadCursor(error::Shown::new(cursor)))?;
+    let cursor = Cursor::parse(cursor).ok_or_else(|| Error::bad_cursor(cursor))?;
     let (mut step, mut time, mut data, mut json) = (None, None, None, None);
     while let Some(arg) = args.next() {
         match arg.bytes().to_ascii_uppercase().as_slice() {
@@ -36,7 +36,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
             b"WITHTIME" => once(&mut time, (), "WITHTIME")?,
             b"WITHDATA" => once(&mut data, (), "WITHDATA")?,
             b"JSON" => once(&mut json, (), "JSON")?,
-            _ => return Err(Error::UnknownOption(error::Shown::new(arg.bytes()))),
+            _ => return Err(Error::unknown_option(arg.bytes())),
         }
     }
     let board = open_to_read(call, key)?;

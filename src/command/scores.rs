@@ -65,7 +65,7 @@ fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
     let percentile = percentile(required(&mut args)?)?;
     let board = open_board_or_period(call, key, args)?;
     if board.schema().fields().len() != 1 {
-        return Err(Error::OneFieldOnly);
+        return Err(Error::one_field_only());
     }
     let Some(worst) = board.members()?.checked_sub(1) else {
         call.reply().null();

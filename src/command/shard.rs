@@ -3,7 +3,7 @@
 use super::args::{integer, nothing_more, required};
 use crate::command;
 use crate::docs::Doc;
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::server::{Args, Call};
 use crate::shard::{is_name, Count};
 
@@ -38,7 +38,7 @@ fn shard<'c>(call: &'c Call<'c>) -> Result<()> {
 fn name_and_count<'c>(args: &mut Args<'c>) -> Result<(&'c [u8], Count)> {
     let name = required(args)?.bytes();
     if !is_name(name) {
-        return Err(Error::Takes { what: "name", takes: "a name without braces", got: Shown::new(name) });
+        return Err(Error::takes("name", "a name without braces", name));
     }
     let arg = required(args)?;
     let count = integer(arg, "n").ok().and_then(Count::new);

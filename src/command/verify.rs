@@ -6,7 +6,7 @@ use super::args::{count, key, once, value_of};
 use crate::board::Board;
 use crate::command;
 use crate::docs::Doc;
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::server::{Access, Call, Stopwatch, ZSet};
 
 const DEFAULT_COUNT: u64 = 1000;
@@ -28,7 +28,7 @@ fn verify<'c>(call: &'c Call<'c>) -> Result<()> {
             b"REPAIR" => once(&mut repair, (), "REPAIR")?,
             b"CURSOR" => once(&mut cursor, count(value_of(&mut args, "CURSOR")?, "CURSOR", 0)?, "CURSOR")?,
             b"COUNT" => once(&mut step, count(value_of(&mut args, "COUNT")?, "COUNT", 1)?, "COUNT")?,
-            _ => return Err(Error::UnknownOption(Shown::new(arg.bytes()))),
+            _ => return Err(Error::unknown_option(arg.bytes())),
         }
     }
     let mut board = Board::open_damaged(ZSet::open(call, key, Access::Write)?)?;

@@ -12,7 +12,7 @@ use crate::board::{
     Store, Turn, Update, Wants, Write, Written,
 };
 use crate::config::check_rows;
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_finite;
 use crate::server::{Access, Args, Call, Reply, Text, ZSet};
 use crate::stats;
@@ -93,7 +93,7 @@ impl<'a> WriteOptions<'a> {
         options.only = only.map_or(Only::Any, |(only, _)| only);
         options.update = update.map(|(update, _)| update);
         if options.only == Only::New && options.update == Some(Update::Best) {
-            return Err(Error::OptionsConflict("NX", "BEST"));
+            return Err(Error::mutually_exclusive("NX", "BEST"));
         }
         options.count_changed = changed.is_some();
         options.is_given = true;
@@ -104,7 +104,7 @@ impl<'a> WriteOptions<'a> {
     #[inline]
     pub fn write(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<Write> {
         let keep = match (schema.rules.keep, self.keep) {
-            (Some(keep), Some(_)) => return Err(Error::KeepTwice(keep)),
+            (Some(keep), Some(_)) => return Err(Error::has_own_keep(keep)),
             (keep, option) => option.or(keep),
         };
         if let Some(Some(unit)) = self.with_rank {
@@ -132,11 +132,11 @@ pub fn number_of_fields(args: &mut Args) -> Result<usize> {
 pub fn check_declared(board: &ServerBoard, fields: Option<usize>) -> Result<()> {
     let Some(fields) = fields else { return Ok(()) };
     if board.schema_text().is_none() {
-        return Err(Error::NoBoard);
+        return Err(Error::no_board());
     }
     match board.schema().fields().len() {
         own if own == fields => Ok(()),
-        own => Err(Error::OtherFields { own, declared: fields }),
+        own => Err(Error::other_fields(own, fields)),
     }
 }
 
@@ -194,7 +194,7 @@ pub fn begins_with_word(args: &Args) -> bool {
 pub fn check_object(json: &[u8]) -> Result<&[u8]> {
     match parse_object(json) {
         Some(_) => Ok(json),
-        None => Err(Error::Takes { what: "json", takes: "a JSON object", got: Shown::new(json) }),
+        None => Err(Error::takes("json", "a JSON object", json)),
     }
 }
 

@@ -64,7 +64,7 @@ impl LeaseEnd {
         if (least..=most).contains(&ms) {
             Ok(LeaseEnd(ms))
         } else {
-            Err(Error::LeaseEnd { least, most, got: ms })
+            Err(Error::lease_end(least, most, ms))
         }
     }
 }

@@ -1,25 +1,15 @@
 //! Every error is in the reference, as a client gets it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::{Damage, Error, LineProblem, NamedKey, Shown};
+use super::{Error, Escaped, Kind, NAMES};
 use crate::shard::{Count, Shard};
 
-/// An example of every variant. `covers` does not compile without an example for each of them.
-macro_rules! examples {
-    ($type:ident: $($pattern:pat => $example:expr,)*) => {{
-        fn covers(error: &$type) {
-            match error { $($pattern => {})* }
-        }
-        let examples = vec![$($example),*];
-        examples.iter().for_each(covers);
-        examples
-    }};
-}
-
-fn shown(text: &str) -> Shown {
-    Shown::new(text.as_bytes())
+/// Errors, each with the name of its function.
+macro_rules! errors {
+    ($($name:ident($($arg:expr),*);)*) => { vec![$((stringify!($name), Error::$name($($arg),*))),*] };
 }
 
 /// One of four.
@@ -27,156 +17,150 @@ fn shard(index: i64) -> Shard {
     Count::new(4).and_then(|count| count.shard(index)).expect("a shard")
 }
 
-fn damages() -> Vec<Damage> {
-    use Damage::*;
-    examples! { Damage:
-        MarkerBehind => MarkerBehind,
-        MarkerLost => MarkerLost,
-        Stray => Stray,
-        Index(_) => Index(shown("ann")),
+/// An example of every error, with the values that the reference uses.
+fn examples() -> Vec<(&'static str, Error)> {
+    errors! {
+        arity();
+        unknown_option(b"X");
+        given_twice("JSON");
+        mutually_exclusive("DENSE", "ORDINAL");
+        only_together("ATTEMPTS", "DEAD");
+        without_value("KEEP");
+        takes("KEEP", "1 or more", b"0");
+        takes_between("limit", 1, 1_000_000_000, b"0");
+        not_text("attr", b"\xff");
+        shard_count(b"3");
+        score_count(1, 3);
+        score_count(2, 4);
+        delta_count(1, 3);
+        delta_count(2, 2);
+        scores_alone(2, 1);
+        member_count(3, 2);
+        key_count(3, 2);
+        range_order(5, 5);
+        field_twice("gold");
+        too_many_fields(32, "x");
+        order_with_fields();
+        since_without_times();
+        adopt_without_since();
+        not_the_shard(shard(3), b"game");
+        period_twice("day");
+        period_prefixes(b"a:1");
+        past_together(1001);
+        offset_without_period();
+        all_kept();
+        reserved_member();
+        data_takes_one_member();
+        data_takes_one_item();
+        no_such_member(b"zoe");
+        bad_attributes(b"ann");
+        bad_cursor(b"x");
+        no_such_key();
+        archive_exists();
+        archive_names();
+        no_rule();
+        limit_without_window(100);
+        window_twice("60000ms");
+        window_twice("day");
+        burst_without_gcra();
+        burst_of_several();
+        offset_without_calendar();
+        calendar_without_unit();
+        unit_without_calendar("day");
+        penalty_with_sliding();
+        too_many_rules(100);
+        too_many_windows(1_000);
+        rule_count(2, 1);
+        limiter_overflow(5);
+        tokens_used_up();
+        lease_ends_too_late(9_007_199_254_740);
+        no_time(b"5");
+        lease_end(1_577_836_800_000, 3_774_712_571_903, 31_000);
+        refused_call("Operation not permitted");
+        internal();
+        wrong_type();
+        hash_type(b"players");
+        period_type(b"game:2023");
+        holds_other("leases, a sorted set");
+        not_a_log();
+        not_a_string_limiter();
+        not_leases();
+        board_not_schedule();
+        no_permission(b"players");
+        no_longer_permitted();
+        slot_is_moving();
+        key_moved();
+        other_slot(b"players");
+        cluster_down();
+        no_board();
+        kept_on_new_board();
+        several_members_of_new_board();
+        marker_version(b"1");
+        marker_version(b"3");
+        other_schema("KEEP 100, asked for KEEP 5", true);
+        other_schema("FIELD gold DESC INT, asked for FIELD gold DESC BITS 5", false);
+        other_fields(3, 2);
+        other_shard(b"ann", shard(2), Some(b"game"));
+        has_members();
+        infinite_scores();
+        adopt_undecodable(b"x");
+        has_schema();
+        has_own_keep(100);
+        one_field_only();
+        at_without_times();
+        no_data();
+        owned_hash();
+        no_owned_hash();
+        no_such_period("day");
+        period_differs(b"game:2023");
+        period_is_own_key(b"game:2023");
+        offset_is_set();
+        has_periods();
+        is_shard();
+        field_takes("gold", "0 to 1023", b"2000");
+        increment_leaves("hearts", "0 to 7", "5", "3");
+        marker_behind();
+        marker_lost();
+        stray_element();
+        index_differs(b"ann");
+        undecodable(b"x");
+        bad_marker(b"2 no schema");
+        too_many_rows(1000, 100);
+        too_many_hops(100_000);
+        limit_over_log(200_000, 100_000);
+        server("OOM command not allowed when used memory > 'maxmemory'.");
+        cell_integer(b"x");
     }
 }
 
-fn line_problems() -> Vec<LineProblem> {
-    use LineProblem::*;
-    let takes = Error::FieldTakes { field: "gold".into(), takes: "0 to 1023".into(), got: shown("2000") };
-    let other = Other(Box::new(takes));
-    examples! { LineProblem:
-        NotAnObject(_) => NotAnObject(shown("x")),
-        Unknown(_) => Unknown(shown("name")),
-        Missing(_) => Missing("member"),
-        Member(_) => Member(shown("5")),
-        SeveralFields(_) => SeveralFields(2),
-        ScoresWithoutSchema => ScoresWithoutSchema,
-        ScoreAndScores => ScoreAndScores,
-        Scores(_) => Scores(shown("[1]")),
-        NoField(_) => NoField(shown("bronze")),
-        MissingField(_) => MissingField(shown("silver")),
-        Time(_) => Time(shown("-1")),
-        Data(_) => Data(shown("5")),
-        Other(_) => other,
-    }
-}
-
-/// With the values that the reference uses.
-fn errors() -> Vec<Error> {
-    use Error::*;
-    let mut errors = examples! { Error:
-        Arity => Arity,
-        WrongType => WrongType,
-        HashType(_) => HashType(shown("players")),
-        TryAgain => TryAgain,
-        CrossSlot(..) => CrossSlot(NamedKey::Hash, shown("players")),
-        NoPermission(..) => NoPermission(NamedKey::Hash, shown("players")),
-        Damaged(_) => Damaged(Damage::Stray),
-        UnknownOption(_) => UnknownOption(shown("X")),
-        OptionTwice(_) => OptionTwice("JSON"),
-        OptionsConflict(..) => OptionsConflict("DENSE", "ORDINAL"),
-        OptionWithoutValue(_) => OptionWithoutValue("KEEP"),
-        OptionsTogether(..) => OptionsTogether("ATTEMPTS", "DEAD"),
-        Takes { .. } => Takes { what: "KEEP", takes: "1 or more", got: shown("0") },
-        FieldTakes { .. } => FieldTakes { field: "gold".into(), takes: "0 to 1023".into(), got: shown("2000") },
-        IncrementLeaves { .. } => IncrementLeaves {
-            field: "hearts".into(), takes: "0 to 7".into(), from: "5".into(), by: "3".into(),
-        },
-        ScoreCount { .. } => ScoreCount { fields: 1, got: 3 },
-        DeltaCount { .. } => DeltaCount { fields: 1, got: 3 },
-        Scores { .. } => Scores { fields: 2, got: 1 },
-        RangeOrder { .. } => RangeOrder { lo: 5, hi: 5 },
-        FieldTwice(_) => FieldTwice("gold".into()),
-        TooManyFields { .. } => TooManyFields { most: 32, name: "x".into() },
-        OrderWithFields => OrderWithFields,
-        NoSchema => NoSchema,
-        HasSchema => HasSchema,
-        NoBoard => NoBoard,
-        OtherFields { .. } => OtherFields { own: 3, declared: 2 },
-        AllKept => AllKept,
-        KeptOnNewBoard => KeptOnNewBoard,
-        OtherSchema { .. } => OtherSchema { differences: "KEEP 100, asked for KEEP 5".into(), can_alter: true },
-        OnlyPlain => OnlyPlain,
-        AdoptWithoutSince => AdoptWithoutSince,
-        SinceWithoutTimes => SinceWithoutTimes,
-        AdoptUndecodable(_) => AdoptUndecodable(shown("x")),
-        InfiniteScores => InfiniteScores,
-        ReservedMember => ReservedMember,
-        KeepTwice(_) => KeepTwice(100),
-        BadMarker(_) => BadMarker(shown("1 no schema")),
-        MarkerVersion(_) => MarkerVersion(shown("3")),
-        NoSuchKey => NoSuchKey,
-        ArchiveExists => ArchiveExists,
-        ArchiveNames => ArchiveNames,
-        OneFieldOnly => OneFieldOnly,
-        TooManyRows { .. } => TooManyRows { rows: 1000, most: 100 },
-        Undecodable(_) => Undecodable(shown("x")),
-        NoData => NoData,
-        DataTakesOneMember => DataTakesOneMember,
-        SeveralMembersOfNewBoard => SeveralMembersOfNewBoard,
-        OwnedHash => OwnedHash,
-        NoOwnedHash => NoOwnedHash,
-        TooManyHops => TooManyHops,
-        AtWithoutTimes => AtWithoutTimes,
-        Line { .. } => Line { number: 1, problem: LineProblem::Missing("member") },
-        BadCursor(_) => BadCursor(shown("x")),
-        NoSuchMember(_) => NoSuchMember(shown("zoe")),
-        BadAttributes(_) => BadAttributes(shown("ann")),
-        NotText { .. } => NotText { what: "attr", got: shown("\u{ff}") },
-        MemberCount { .. } => MemberCount { named: 3, got: 2 },
-        NotTheShard { .. } => NotTheShard { shard: shard(3), got: shown("game") },
-        OtherShard { .. } => OtherShard { member: shown("ann"), shard: shard(2), board: Some(shown("game")) },
-        ShardRotated => ShardRotated,
-        TakesBetween { .. } => TakesBetween { what: "limit", least: 1, most: 1_000_000_000, got: shown("0") },
-        NoRule => NoRule,
-        LimitWithoutWindow(_) => LimitWithoutWindow(100),
-        WindowTwice(_) => WindowTwice(60_000),
-        LimitOverLog { .. } => LimitOverLog { limit: 200_000, max_log: 100_000 },
-        BurstWithoutGcra => BurstWithoutGcra,
-        BurstOfSeveral => BurstOfSeveral,
-        OffsetWithoutCalendar => OffsetWithoutCalendar,
-        CalendarWithoutUnit => CalendarWithoutUnit,
-        UnitWithoutCalendar(_) => UnitWithoutCalendar("day"),
-        UnitTwice(_) => UnitTwice("day"),
-        PenaltyWithSliding => PenaltyWithSliding,
-        TooManyRules(_) => TooManyRules(100),
-        TooManyWindows(_) => TooManyWindows(1_000),
-        RuleCount { .. } => RuleCount { keys: 2, rules: 1 },
-        KeyCount { .. } => KeyCount { named: 3, got: 2 },
-        HoldsOther(_) => HoldsOther("leases, a sorted set"),
-        NotALog => NotALog,
-        NotAStringLimiter => NotAStringLimiter,
-        NotLeases => NotLeases,
-        TokensUsedUp => TokensUsedUp,
-        LeaseEndsTooLate(_) => LeaseEndsTooLate(9_007_199_254_740),
-        CellInteger(_) => CellInteger(shown("x")),
-        LimiterOverflow(_) => LimiterOverflow(5),
-        BoardNotSchedule => BoardNotSchedule,
-        DataTakesOneItem => DataTakesOneItem,
-        NoTime(_) => NoTime(shown("5")),
-        LeaseEnd { .. } => LeaseEnd { least: 1_577_836_800_000, most: 3_774_712_571_903, got: 31_000 },
-        NoLongerPermitted => NoLongerPermitted,
-        KeyMoved => KeyMoved,
-        ClusterDown => ClusterDown,
-        InPeriod(..) => InPeriod(shown("game:2023"), Box::new(Damaged(Damage::Stray))),
-        PeriodDiffers(_) => PeriodDiffers(shown("game:2023")),
-        PeriodIsOwnKey(_) => PeriodIsOwnKey(shown("game:2023")),
-        NoSuchPeriod(_) => NoSuchPeriod("day"),
-        PeriodTwice(_) => PeriodTwice("day"),
-        PeriodPrefixes(_) => PeriodPrefixes(shown("a:1")),
-        PastTogether(_) => PastTogether(1001),
-        OffsetWithoutPeriod => OffsetWithoutPeriod,
-        OffsetIsSet => OffsetIsSet,
-        HasPeriods => HasPeriods,
-        Server(_) => Server("OOM command not allowed when used memory > 'maxmemory'.".into()),
-        Internal => Internal,
+/// The errors in a line of `RANK.LOAD`.
+fn line_examples() -> Vec<(&'static str, Error)> {
+    let examples = errors! {
+        not_an_object(b"x");
+        unknown_name(b"name");
+        missing("member");
+        bad_member(b"5");
+        score_and_scores();
+        bad_scores(b"[1]");
+        bad_time(b"-1");
+        bad_data(b"5");
+        scores_without_schema();
+        several_fields(2);
+        no_field(b"bronze");
+        field_without_score("silver");
+        field_takes("gold", "0 to 1023", b"2000");
     };
-    errors.push(InPeriod(shown("game:2023"), Box::new(WrongType)));
-    errors.push(CrossSlot(NamedKey::Period, shown("game:")));
-    errors.push(NoPermission(NamedKey::Period, shown("game:2023")));
-    errors.extend(damages().into_iter().map(Error::Damaged));
-    errors.extend(line_problems().into_iter().map(|problem| Error::Line { number: 1, problem }));
-    errors
+    examples.into_iter().map(|(name, error)| (name, error.in_line(1))).collect()
 }
 
-/// The code spans of the reference.
+fn all() -> Vec<(&'static str, Error)> {
+    let mut all = examples();
+    all.extend(line_examples());
+    all.push(("stray_element", Error::stray_element().in_period(b"game:2023")));
+    all
+}
+
+/// The reference has a list of codes and tables of messages.
 fn reference() -> String {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
     let pages = fs::read_dir(docs.join("commands")).expect("a folder").map(|page| page.expect("a page").path());
@@ -184,9 +168,13 @@ fn reference() -> String {
     pages.map(|page| fs::read_to_string(page).expect("a text")).collect()
 }
 
-/// What the reference does not have: the server's own words, and what no client can bring about.
-fn is_left_out(error: &Error) -> bool {
-    matches!(error, Error::Server(_) | Error::LimiterOverflow(_) | Error::Internal)
+/// The server's own words, and what no client can bring about.
+const NOT_IN_THE_REFERENCE: [&str; 4] = ["server", "refused_call", "limiter_overflow", "internal"];
+
+#[test]
+fn every_error_has_an_example() {
+    let examples: BTreeSet<&str> = all().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(examples, NAMES.iter().copied().collect());
 }
 
 #[test]
@@ -201,24 +189,42 @@ fn every_error_is_in_the_reference() {
             None => span == text || text.strip_prefix(span).is_some_and(|detail| detail.starts_with(": ")),
         })
     };
-    let texts = errors().into_iter().filter(|error| !is_left_out(error)).map(|error| error.to_string());
-    let missing: Vec<String> = texts.filter(|text| !is_documented(text)).collect();
+    let errors = all().into_iter().filter(|(name, _)| !NOT_IN_THE_REFERENCE.contains(name));
+    let missing: Vec<String> = errors.map(|(_, error)| error.to_string()).filter(|text| !is_documented(text)).collect();
     assert!(missing.is_empty(), "not in docs/commands: {missing:#?}");
 }
 
 #[test]
 fn every_error_is_one_line_that_starts_with_its_code() {
-    // redis-cell's own words are as its clients know them.
-    for error in errors().into_iter().filter(|error| !matches!(error, Error::CellInteger(_))) {
+    for (_, error) in all().into_iter().filter(|(_, error)| error.kind() != Kind::Verbatim) {
         let text = error.to_string();
         assert!(text.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{text}");
         let (code, message) = text.split_once(' ').expect("a code and a message");
         assert!(code.bytes().all(|byte| byte.is_ascii_uppercase()), "{text}");
-        assert!(!message.ends_with('.') || matches!(error, Error::Server(_)), "{text}");
+        assert!(!message.ends_with('.'), "{text}");
         let first = message.split(' ').next().unwrap_or_default();
         // An option keeps its case, and so does the core's own text.
         let is_word = first.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'.' | b':'));
-        let is_core = matches!(error, Error::WrongType);
-        assert!(is_core || is_word || !first.starts_with(char::is_uppercase), "{text}");
+        assert!(error == Error::wrong_type() || is_word || !first.starts_with(char::is_uppercase), "{text}");
     }
+}
+
+#[test]
+fn the_code_stays_in_front_of_what_is_added() {
+    let in_period = |error: Error| error.in_period(b"day:1").to_string();
+    assert!(in_period(Error::stray_element()).starts_with("DAMAGED in the board's period 'day:1': the board is"));
+    assert_eq!(in_period(Error::server("OOM no memory")), "OOM in the board's period 'day:1': no memory");
+    assert_eq!(in_period(Error::wrong_type()), "WRONGTYPE 'day:1', a period of the board, holds another type of value");
+    let refused = Error::field_takes("gold", "0 to 7", b"9").in_line(2);
+    assert_eq!(refused.to_string(), "OUTOFRANGE line 2: field 'gold' takes 0 to 7, got 9");
+}
+
+#[test]
+fn bytes_of_a_client_are_escaped_and_cut() {
+    let cases: [(&[u8], &str, &str); 3] =
+        [(b"", "''", "''"), (b"a\n\xff'", "a\\n\\xff\\'", "'a\\n\\xff\\''"), (b"ann", "ann", "'ann'")];
+    for (bytes, plain, quoted) in cases {
+        assert_eq!((format!("{}", Escaped(bytes)), format!("{:?}", Escaped(bytes))), (plain.into(), quoted.into()));
+    }
+    assert_eq!(format!("{}", Escaped(&[b'x'; 65])), format!("{}...", "x".repeat(64)));
 }

@@ -124,6 +124,6 @@ pub fn arguments(bytes: &[u8]) {
     }
     if let Some(error) = absent::call(command, &args, asks_for_keys) {
         check_error(&error);
-        assert_ne!(error, Error::Internal.to_string(), "{} {args:?}", command.doc.name);
+        assert_ne!(error, Error::internal().to_string(), "{} {args:?}", command.doc.name);
     }
 }

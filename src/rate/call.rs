@@ -121,7 +121,7 @@ pub struct Answer {
 
 impl Answer {
     pub fn verdict(&self) -> Result<Verdict> {
-        verdict(&self.results, self.consumed).ok_or(Error::NoRule)
+        verdict(&self.results, self.consumed).ok_or_else(Error::no_rule)
     }
 
     pub fn each(&self) -> impl ExactSizeIterator<Item = Verdict> + '_ {

@@ -2,14 +2,14 @@
 
 use super::digits::ShortText;
 use crate::duration::MILLIS_OF_DAY;
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 
 pub(super) const MAX_WINDOW_MS: u64 = 366 * MILLIS_OF_DAY;
 
 /// A whole number of milliseconds, as a client writes it.
 pub fn parse_duration(what: &'static str, text: &[u8]) -> Result<u64> {
     let takes = "1ms to 366d, a whole number with ms, s, m, h, d or none for seconds";
-    millis(text).ok_or_else(|| Error::Takes { what, takes, got: Shown::new(text) })
+    millis(text).ok_or_else(|| Error::takes(what, takes, text))
 }
 
 /// The same for what a limiter wrote; `None` for anything else.

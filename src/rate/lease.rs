@@ -118,7 +118,7 @@ impl<'l, L: Leases> Holders<'l, L> {
         }
         let token = self.last.saturating_add(1).max(self.at);
         if token > MAX_MICROS {
-            return Err(Error::TokensUsedUp);
+            return Err(Error::tokens_used_up());
         }
         let expire_at_ms = self.clock.expire_at_ms(self.clock.until(end));
         let grant = Grant { token, end, drop_through: self.at, expire_at_ms };
@@ -143,6 +143,6 @@ impl<'l, L: Leases> Holders<'l, L> {
     /// An end that a score cannot hold would have to be moved, to an earlier time than the caller was promised.
     fn end_after(&self, lease_ms: u64) -> Result<i64> {
         let end = self.at.saturating_add_unsigned(lease_ms.saturating_mul(MICROS_OF_MILLI));
-        Some(end).filter(|end| *end <= MAX_MICROS).ok_or(Error::LeaseEndsTooLate(MAX_MILLIS))
+        Some(end).filter(|end| *end <= MAX_MICROS).ok_or_else(|| Error::lease_ends_too_late(MAX_MILLIS))
     }
 }

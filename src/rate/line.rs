@@ -54,9 +54,9 @@ pub(super) struct Line {
 
 impl Line {
     /// Reads a text into a line that is empty. Anything that a limiter would not have written is
-    /// [`Error::NotAStringLimiter`]. Not a function that returns the line: it is large, and would be copied several times.
+    /// [`Error::not_a_string_limiter()`]. Not a function that returns the line: it is large, and would be copied several times.
     pub fn read(&mut self, text: &[u8]) -> Result<()> {
-        self.read_checked(text).ok_or(Error::NotAStringLimiter)
+        self.read_checked(text).ok_or_else(Error::not_a_string_limiter)
     }
 
     fn read_checked(&mut self, text: &[u8]) -> Option<()> {
@@ -137,7 +137,7 @@ impl Line {
             self.write();
         }
         if self.windows.len() > MAX_WINDOWS {
-            return Err(Error::TooManyWindows(MAX_WINDOWS));
+            return Err(Error::too_many_windows(MAX_WINDOWS));
         }
         Ok(())
     }

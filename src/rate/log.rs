@@ -44,9 +44,9 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Anything that a limiter would not have written is [`Error::NotALog`].
+    /// Anything that a limiter would not have written is [`Error::not_a_log()`].
     pub fn decode(score: f64, element: &[u8]) -> Result<Entry> {
-        Entry::decode_checked(score, element).ok_or(Error::NotALog)
+        Entry::decode_checked(score, element).ok_or_else(Error::not_a_log)
     }
 
     fn decode_checked(score: f64, element: &[u8]) -> Option<Entry> {

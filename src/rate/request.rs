@@ -9,7 +9,7 @@ use super::clock::{micros_of, MAX_MILLIS};
 use super::duration::{parse_duration, MAX_WINDOW_MS};
 use super::rule::{parse_number, Rule, Window, MAX_LIMIT};
 use crate::calendar::Offset;
-use crate::error::{set_once, Error, Result, Shown};
+use crate::error::{set_once, Error, Result};
 
 /// How a limiter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,10 +79,10 @@ impl Request {
         set_windows(&mut rules, algorithm, options.offset)?;
         if algorithm == Algorithm::Sliding {
             if options.penalty_ms.is_some() {
-                return Err(Error::PenaltyWithSliding);
+                return Err(Error::penalty_with_sliding());
             }
             if let Some(over) = rules.iter().find(|rule| rule.limit > max_log) {
-                return Err(Error::LimitOverLog { limit: over.limit, max_log });
+                return Err(Error::limit_over_log(over.limit, max_log));
             }
         }
         Ok(Request {
@@ -132,8 +132,8 @@ impl Request {
         for (place, rule) in rules.clone().enumerate() {
             if rules.clone().skip(place.saturating_add(1)).any(|other| other.window == rule.window) {
                 return Err(match rule.window {
-                    Window::Millis(millis) => Error::WindowTwice(millis),
-                    Window::Calendar(unit, _) => Error::UnitTwice(unit.name()),
+                    Window::Millis(millis) => Error::window_twice(&format!("{millis}ms")),
+                    Window::Calendar(unit, _) => Error::window_twice(unit.name()),
                 });
             }
         }
@@ -144,12 +144,12 @@ impl Request {
 /// Sets the size of buckets: each rule names its own, or `BURST` names that of a single rule.
 fn set_bursts(rules: &mut Rules, algorithm: Algorithm, burst: Option<u64>) -> Result<()> {
     if algorithm != Algorithm::Gcra && (burst.is_some() || rules.iter().any(|rule| rule.burst.is_some())) {
-        return Err(Error::BurstWithoutGcra);
+        return Err(Error::burst_without_gcra());
     }
     match (burst, rules.as_mut_slice()) {
         (None, _) => Ok(()),
         (Some(_), [rule]) => set_once(&mut rule.burst, burst.unwrap_or(rule.limit), "BURST"),
-        (Some(_), _) => Err(Error::BurstOfSeveral),
+        (Some(_), _) => Err(Error::burst_of_several()),
     }
 }
 
@@ -157,13 +157,13 @@ fn set_bursts(rules: &mut Rules, algorithm: Algorithm, burst: Option<u64>) -> Re
 fn set_windows(rules: &mut Rules, algorithm: Algorithm, offset: Option<Offset>) -> Result<()> {
     let by_calendar = algorithm == Algorithm::Calendar;
     if offset.is_some() && !by_calendar {
-        return Err(Error::OffsetWithoutCalendar);
+        return Err(Error::offset_without_calendar());
     }
     for rule in rules.iter_mut() {
         match &mut rule.window {
             Window::Calendar(_, place) if by_calendar => *place = offset.unwrap_or_default(),
-            Window::Calendar(unit, _) => return Err(Error::UnitWithoutCalendar(unit.name())),
-            Window::Millis(_) if by_calendar => return Err(Error::CalendarWithoutUnit),
+            Window::Calendar(unit, _) => return Err(Error::unit_without_calendar(unit.name())),
+            Window::Millis(_) if by_calendar => return Err(Error::calendar_without_unit()),
             Window::Millis(_) => {}
         }
     }
@@ -177,7 +177,7 @@ fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Resu
     let is_rule = |word: &[u8], is_first| begins_like_number(word) || (is_first && Keyword::of(word).is_none());
     while let Some(word) = words.next_if(|word| is_rule(word, rules.is_empty())) {
         if rules.len() >= MAX_RULES {
-            return Err(Error::TooManyRules(MAX_RULES));
+            return Err(Error::too_many_rules(MAX_RULES));
         }
         let mut keys = word.splitn(3, |byte| *byte == b'/');
         let limit = keys.next().unwrap_or_default();
@@ -191,7 +191,7 @@ fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Resu
         });
     }
     if rules.is_empty() {
-        return Err(Error::NoRule);
+        return Err(Error::no_rule());
     }
     Ok(rules)
 }
@@ -218,7 +218,7 @@ impl Options {
         let mut options = Options::default();
         while let Some(word) = words.next() {
             let keyword = Keyword::of(word).filter(|keyword| keyword.is_for(action));
-            let mut value = |option: &'static str| words.next().ok_or(Error::OptionWithoutValue(option));
+            let mut value = |option: &'static str| words.next().ok_or_else(|| Error::without_value(option));
             let mut number = |option: &'static str, range: RangeInclusive<u64>| {
                 value(option).and_then(|value| parse_number(option, value, range))
             };
@@ -236,7 +236,7 @@ impl Options {
                 }
                 Keyword::Offset => {
                     let text = value("OFFSET")?;
-                    let refuse = || Error::Takes { what: "OFFSET", takes: "+hh:mm or -hh:mm", got: Shown::new(text) };
+                    let refuse = || Error::takes("OFFSET", "+hh:mm or -hh:mm", text);
                     set_once(&mut options.offset, Offset::parse(text).ok_or_else(refuse)?, "OFFSET")?;
                 }
             }
@@ -247,7 +247,7 @@ impl Options {
 
 fn within(what: &'static str, value: i64, range: RangeInclusive<i64>) -> Result<u64> {
     let (least, most) = (range.start().unsigned_abs(), range.end().unsigned_abs());
-    let refuse = || Error::TakesBetween { what, least, most, got: Shown::new(value.to_string().as_bytes()) };
+    let refuse = || Error::takes_between(what, least, most, value.to_string().as_bytes());
     u64::try_from(value).ok().filter(|_| range.contains(&value)).ok_or_else(refuse)
 }
 
@@ -310,5 +310,5 @@ fn unknown_option(word: &[u8], action: Action) -> Error {
             "SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, NOW, EACH or JSON"
         }
     };
-    Error::Takes { what: "option", takes, got: Shown::new(word) }
+    Error::takes("option", takes, word)
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::clock::MICROS_OF_MILLI;
 use super::duration::parse_duration;
 use crate::calendar::{Offset, Unit};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, Result};
 use crate::number::parse_integer;
 
 /// The largest limit, the largest bucket, and the largest cost.
@@ -33,7 +33,7 @@ impl Rule {
     /// `limit`, `window` and `burst` as the client wrote them, in two words or split at the slashes of one.
     pub(super) fn parse(limit: &[u8], window: Option<&[u8]>, burst: Option<&[u8]>) -> Result<Rule> {
         let limit = parse_number("limit", limit, 1..=MAX_LIMIT)?;
-        let window = parse_window(window.ok_or(Error::LimitWithoutWindow(limit))?)?;
+        let window = parse_window(window.ok_or_else(|| Error::limit_without_window(limit))?)?;
         let burst = burst.map(|burst| parse_number("burst", burst, 1..=MAX_LIMIT)).transpose()?;
         Ok(Rule { limit, window, burst })
     }
@@ -79,7 +79,7 @@ fn parse_window(text: &[u8]) -> Result<Window> {
 pub(super) fn parse_number(what: &'static str, text: &[u8], range: RangeInclusive<u64>) -> Result<u64> {
     let (least, most) = (*range.start(), *range.end());
     let value = parse_integer(text).and_then(|value| u64::try_from(value).ok()).filter(|value| range.contains(value));
-    value.ok_or_else(|| Error::TakesBetween { what, least, most, got: Shown::new(text) })
+    value.ok_or_else(|| Error::takes_between(what, least, most, text))
 }
 
 /// A limit, as a client writes it.

@@ -188,7 +188,7 @@ impl<'r> SlidingLimiter<'r> {
     fn take(&self, expiry: Option<i64>) -> Result<LogWrite> {
         let cost = self.request.cost;
         let (first, total) = self.ends.map_or((0, 0), |ends| (ends.oldest.total, ends.newest.end()));
-        total.checked_add(cost).ok_or(Error::LimiterOverflow(cost))?;
+        total.checked_add(cost).ok_or_else(|| Error::limiter_overflow(cost))?;
         let entry = Entry { micros: self.at, total, cost, window_ms: self.longest_ms };
         let units = units_between(first, total)?;
         let Stale { through, units: stale, must_go } = self.stale;
@@ -236,11 +236,11 @@ impl<'r> SlidingLimiter<'r> {
 
 /// An error unless the sorted set under the key is a limiter's log.
 pub fn check_is_log<L: Log>(log: &mut L) -> Result<()> {
-    Ends::of(log)?.map(drop).ok_or(Error::NotALog)
+    Ends::of(log)?.map(drop).ok_or_else(Error::not_a_log)
 }
 
 fn units_between(total: u64, end: u64) -> Result<u64> {
-    end.checked_sub(total).ok_or(Error::NotALog)
+    end.checked_sub(total).ok_or_else(Error::not_a_log)
 }
 
 /// The time of the entry with which the oldest `units`, counted from `first`, have left the window. Totals grow with
@@ -256,7 +256,7 @@ fn time_when_left<L: Log>(log: &mut L, first: Entry, newest: Entry, units: u64) 
     while low < high {
         let probe = if steps < STEPS_BEFORE_BISECTION { low } else { i64::midpoint(low, high) };
         steps += 1;
-        let next = log.first_after(probe)?.ok_or(Error::NotALog)?;
+        let next = log.first_after(probe)?.ok_or_else(Error::not_a_log)?;
         if units_between(first.total, next.total)? >= units {
             high = probe;
         } else if units_between(first.total, next.end())? >= units {

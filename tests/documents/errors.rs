@@ -34,6 +34,7 @@ RANK.CREATE new ASC FIELD gold
 RANK.CREATE new ASC DESC
 RANK.CREATE new LIKE nothing
 RANK.ALTER nothing NOKEEP
+RANK.ROTATE nothing archive
 ZADD plain 1 ann
 RANK.CREATE new LIKE plain
 ZADD half 0.5 x
@@ -185,6 +186,9 @@ RANK.TOPN yearly 5 PERIOD year 2023-13
 RANK.ADD yearly AT 1700000000000 5 ann
 RANK.ADD game:2023 1023 ann
 RANK.INCR yearly AT 1700000000000 1 ann
+ZADD game:2023 -inf x
+RANK.ADD yearly AT 1700000000000 6 ann
+ZREM game:2023 x
 ACL SETUSER guest on nopass +@all ~yearly
 AUTH guest x
 RANK.ADD yearly AT 1700000000000 6 ann

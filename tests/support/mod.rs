@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 pub use binaries::{module_path, redis_cli, Kind};
 pub use cluster::{Client, Cluster};
 pub use compiled::compiled;
-pub use reply::{cmd, cmdv, expect, reply, show, show_result};
+pub use reply::{cmd, cmdv, expect, is_error, reply, show, show_result};
 pub use server::{Builder, Server};
 
 /// How long anything may take before a test gives up on it.

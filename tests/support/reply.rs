@@ -49,6 +49,12 @@ pub fn show_result(result: &Result<Value, RedisError>) -> String {
     }
 }
 
+/// Whether a rendered reply is an error: it begins with a code.
+pub fn is_error(answer: &str) -> bool {
+    let code = answer.split(' ').next().unwrap_or_default();
+    code.len() >= 3 && code.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
 /// Renders a reply so that every type looks different:
 ///
 /// `5` integer · `"a\x00"` bulk string · `+OK` simple string · `nil` · `[1, 2]` array · `{1: 2}` map

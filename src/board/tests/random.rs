@@ -8,7 +8,7 @@ use crate::board::index::{entry_scores, split_entry, split_wrapped};
 use crate::board::{
     Board, Change, FieldBound, Group, Kind, Only, Order, Pair, Row, Scores, Store, Update, Value, Wants, Write,
 };
-use crate::error::{Damage, Error};
+use crate::error::Error;
 
 #[derive(Clone, Debug)]
 pub(super) enum Op {
@@ -463,11 +463,7 @@ fn markers_are_found_read_and_refused() {
 #[test]
 fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     let marker = b"\0rank 2 FIELD a DESC DIGITS 3";
-    let open_model = |model: Model| match Board::open(model) {
-        Ok(board) => Ok(board.schema().explicit),
-        Err(Error::Damaged(damage)) => Err(damage),
-        Err(error) => panic!("{error}"),
-    };
+    let open_model = |model: Model| Board::open(model).map(|board| board.schema().explicit);
     let open = |elements: &[&[u8]]| {
         let mut model = Model::default();
         elements.iter().for_each(|element| model.insert(f64::NEG_INFINITY, element));
@@ -475,8 +471,8 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     };
     assert_eq!(open(&[marker]), Ok(true));
     assert_eq!(open(&[b"a", b"b"]), Ok(false));
-    assert_eq!(open(&[b"", marker]), Err(Damage::MarkerBehind));
-    assert_eq!(open(&[marker, b"z"]), Err(Damage::Stray));
+    assert_eq!(open(&[b"", marker]), Err(Error::marker_behind()));
+    assert_eq!(open(&[marker, b"z"]), Err(Error::stray_element()));
     // Entries without a marker are damage only if they lead to a member.
     let mut board = Board::open(Model::default()).unwrap();
     create(&mut board, &Rules::integers(2).unwrap());
@@ -493,7 +489,7 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     };
     let is_marker = |element: &[u8]| element.starts_with(MARKER_START);
     assert_eq!(without(&|_| false), Ok(true));
-    assert_eq!(without(&|element| is_marker(element)), Err(Damage::MarkerLost));
+    assert_eq!(without(&|element| is_marker(element)), Err(Error::marker_lost()));
     assert_eq!(without(&|element| is_marker(element) || element.starts_with(b"\x02")), Ok(false));
     assert_eq!(without(&|element| is_marker(element) || element.starts_with(b"\x01\0")), Ok(false));
     // Not further than seventeen elements are looked at.
@@ -502,5 +498,5 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     elements.push(marker);
     assert_eq!(open(&elements), Ok(false));
     elements.remove(0);
-    assert_eq!(open(&elements), Err(Damage::MarkerBehind));
+    assert_eq!(open(&elements), Err(Error::marker_behind()));
 }

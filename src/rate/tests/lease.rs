@@ -49,12 +49,12 @@ fn a_lock() {
 #[test]
 fn tokens_end_where_scores_are_no_longer_exact() {
     let mut leases = Some(MemoryLeases { last: 1 << 53, ..MemoryLeases::default() });
-    assert_eq!(acquire(&mut leases, 1, 1_000, Clock::new(0, None)), Err(Error::TokensUsedUp));
+    assert_eq!(acquire(&mut leases, 1, 1_000, Clock::new(0, None)), Err(Error::tokens_used_up()));
 }
 
 #[test]
 fn a_lease_ends_when_it_was_promised_to_or_is_refused() {
-    let too_late = || Error::LeaseEndsTooLate(9_007_199_254_740);
+    let too_late = || Error::lease_ends_too_late(9_007_199_254_740);
     let (latest, year) = (9_007_199_254_740, 366 * 86_400_000);
     let clock = |ms: i64| Clock::new(0, Some(ms * 1_000));
     let mut leases = None;

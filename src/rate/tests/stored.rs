@@ -45,9 +45,9 @@ fn somebody_elses_string() {
         "rate 1 closed5 00000000",
     ] {
         for algorithm in ["FIXED", "COUNTER", "GCRA"] {
-            assert_eq!(run_on(text, &format!("10 1s {algorithm}")), Err(Error::NotAStringLimiter), "{text:?}");
+            assert_eq!(run_on(text, &format!("10 1s {algorithm}")), Err(Error::not_a_string_limiter()), "{text:?}");
         }
-        assert_eq!(check_is_string_limiter(text.as_bytes()), Err(Error::NotAStringLimiter), "{text:?}");
+        assert_eq!(check_is_string_limiter(text.as_bytes()), Err(Error::not_a_string_limiter()), "{text:?}");
     }
     for text in
         ["rate 1 gcra1m 00000000 0", "rate 1 closed 1", "rate 1 day-11:30 0 z year 0 z", "rate 1 counter90s 0 1 2"]
@@ -105,16 +105,16 @@ fn somebody_elses_sorted_set() {
         (1.0, "d3w5e11264sgsg+0/1s"),
         (1.0, "e13w5e11264sgsf/1s"),
     ] {
-        assert_eq!(Entry::decode(score, element.as_bytes()), Err(Error::NotALog), "{element}");
+        assert_eq!(Entry::decode(score, element.as_bytes()), Err(Error::not_a_log()), "{element}");
     }
     // Either end gives it away.
     for foreign_at in [0, 9_000_000] {
         let elements = [(1_000_000, good.1.into()), (foreign_at, b"alice".to_vec())];
         let log = MemoryLog { elements: elements.into(), ..MemoryLog::default() };
-        assert_eq!(check_is_log(&mut log.clone()), Err(Error::NotALog));
+        assert_eq!(check_is_log(&mut log.clone()), Err(Error::not_a_log()));
         let mut limiter = Limiter { log: Some(log), ..Limiter::default() };
         for mode in [Action::Check, Action::Peek] {
-            assert_eq!(limiter.run("5 1s", mode, 1_000_000), Err(Error::NotALog));
+            assert_eq!(limiter.run("5 1s", mode, 1_000_000), Err(Error::not_a_log()));
         }
     }
 }
@@ -125,9 +125,9 @@ fn a_total_that_would_overflow() {
     let log = MemoryLog { elements: elements.into(), ..MemoryLog::default() };
     let mut limiter = Limiter { log: Some(log), ..Limiter::default() };
     let mut check = |cost| limiter.run(&format!("9 1s COST {cost}"), Action::Check, 0);
-    assert_eq!(check(3), Err(Error::LimiterOverflow(3)));
+    assert_eq!(check(3), Err(Error::limiter_overflow(3)));
     assert_eq!(check(2), Ok([0, 9, 4, 0, 1_000, 1]));
-    assert_eq!(check(1), Err(Error::LimiterOverflow(1)));
+    assert_eq!(check(1), Err(Error::limiter_overflow(1)));
     assert_eq!(check(7), Ok([1, 9, 4, 1_000, 1_000, 1]));
 }
 
@@ -218,11 +218,11 @@ fn a_limiter_keeps_so_many_windows_and_no_more() {
     }
     let before = limiter.clone();
     let one_more = parse("5 1001h FIXED").unwrap();
-    assert_eq!(limiter.run_by(&one_more, Clock::new(5_000, None)).map(drop), Err(Error::TooManyWindows(1_000)));
+    assert_eq!(limiter.run_by(&one_more, Clock::new(5_000, None)).map(drop), Err(Error::too_many_windows(1_000)));
     assert_eq!(limiter, before);
     // Others still count, and one that has ended makes room.
     assert!(limiter.run_by(&parse("5 7h FIXED").unwrap(), Clock::new(5_000, None)).is_ok());
     assert!(limiter.run_by(&one_more, Clock::new(2 * 3_600_000_000, None)).is_ok());
     let text = ["rate 1".to_owned(), " fixed1h 00000000 1".repeat(1_001)].concat();
-    assert_eq!(check_is_string_limiter(text.as_bytes()), Err(Error::NotAStringLimiter));
+    assert_eq!(check_is_string_limiter(text.as_bytes()), Err(Error::not_a_string_limiter()));
 }

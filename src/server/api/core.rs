@@ -96,15 +96,15 @@ impl CallReply {
         if raw.is_null() {
             let error = io::Error::last_os_error();
             return Err(match Refusal::of(&error) {
-                Refusal::KeyMoved => Error::TryAgain,
-                Refusal::ClusterDown => Error::ClusterDown,
-                _ => Error::Server(format!("ERR the server refused a call of redis-rank: {error}")),
+                Refusal::KeyMoved => Error::slot_is_moving(),
+                Refusal::ClusterDown => Error::cluster_down(),
+                _ => Error::refused_call(&error.to_string()),
             });
         }
         let reply = CallReply { raw };
         let kind = reply.kind();
         if kind == raw::REDISMODULE_REPLY_ERROR {
-            return Err(Error::Server(String::from_utf8_lossy(reply.bytes()).into_owned()));
+            return Err(Error::server(&String::from_utf8_lossy(reply.bytes())));
         }
         Ok((reply, kind))
     }

@@ -20,7 +20,7 @@ use super::store::{listen, PROPAGATED};
 use super::Call;
 use crate::board::forget_schemas;
 use crate::docs::Doc;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::stats::{self, Family};
 
 /// What the server calls.
@@ -100,7 +100,7 @@ pub unsafe fn run(
     match result {
         Ok(Ok(())) => call.make_known(),
         Ok(Err(error)) => fail(&call, runner, &error),
-        Err(_) => fail(&call, runner, &Error::Internal),
+        Err(_) => fail(&call, runner, &Error::internal()),
     }
     if let Some(micros) = call.time_taken() {
         stats::SLOWEST.note(runner.name, micros);
@@ -112,9 +112,9 @@ pub unsafe fn run(
 fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: &Error) {
     runner.family.failed(error);
     let reply = call.reply();
-    match error {
-        Error::Arity => reply.wrong_arity(),
-        error => reply.error(&error.to_string()),
+    match error.kind() {
+        Kind::Arity => reply.wrong_arity(),
+        _ => reply.error(&error.to_string()),
     };
 }
 

@@ -7,7 +7,7 @@ use redis_module::raw::{self, RedisModuleString};
 
 use super::effects::Change;
 use super::named::{check_absent, check_named};
-use crate::error::{Error, NamedKey, Result, Shown};
+use crate::error::{Error, Result};
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Call;
 
@@ -24,9 +24,8 @@ impl<'c> Hash<'c> {
     /// A hash that a board's schema names and the command does not.
     pub fn open(call: &'c Call<'c>, board: &Text<'c>, name: &[u8], access: Access) -> Result<Hash<'c>> {
         let name = Text::new(name);
-        check_named(call, &call.ctx.caller(), board, (NamedKey::Hash, &name), access)?;
-        let shown = Shown::new(name.bytes());
-        let hash = Hash::of_command(call, name, access).map_err(|_| Error::HashType(shown))?;
+        check_named(call, &call.ctx.caller(), board, &name, access)?;
+        let hash = Hash::of_command(call, name.clone(), access).map_err(|_| Error::hash_type(name.bytes()))?;
         if !hash.present {
             check_absent(call, board, &hash.name)?;
         }
@@ -39,7 +38,7 @@ impl<'c> Hash<'c> {
         let present = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
             KeyType::Empty => false,
             KeyType::Hash => true,
-            _ => return Err(Error::WrongType),
+            _ => return Err(Error::wrong_type()),
         };
         Ok(Hash { call, name, key, present })
     }
@@ -49,7 +48,7 @@ impl<'c> Hash<'c> {
         if call.ctx.permits(&Text::new(name), Access::Write) {
             return Ok(());
         }
-        Err(Error::NoPermission(NamedKey::Hash, Shown::new(name)))
+        Err(Error::no_permission(name))
     }
 
     pub fn get(&self, member: &[u8]) -> Option<Text<'c>> {

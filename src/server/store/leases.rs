@@ -64,14 +64,14 @@ pub struct LeasesOf<'a> {
 impl LeasesOf<'_> {
     fn end_above(&self, micros: f64, end: End) -> Result<Option<i64>> {
         let element = element_above(self.key, micros, end);
-        element.map(|(score, _)| lease_end(score).ok_or(Error::NotLeases)).transpose()
+        element.map(|(score, _)| lease_end(score).ok_or_else(Error::not_leases)).transpose()
     }
 }
 
 impl rate::Leases for LeasesOf<'_> {
     fn last(&mut self) -> Result<i64> {
         let first = element_above(self.key, f64::NEG_INFINITY, End::First);
-        first.and_then(|(score, element)| last_token(score, element.bytes())).ok_or(Error::NotLeases)
+        first.and_then(|(score, element)| last_token(score, element.bytes())).ok_or_else(Error::not_leases)
     }
 
     fn held_after(&mut self, micros: i64) -> Result<u64> {
@@ -91,6 +91,6 @@ impl rate::Leases for LeasesOf<'_> {
     }
 
     fn end_of(&mut self, token: i64) -> Result<Option<i64>> {
-        self.key.zset_score(&token_text(token)).map(|score| lease_end(score).ok_or(Error::NotLeases)).transpose()
+        self.key.zset_score(&token_text(token)).map(|score| lease_end(score).ok_or_else(Error::not_leases)).transpose()
     }
 }

@@ -48,7 +48,7 @@ impl<'c> Limiter<'c> {
             KeyType::SortedSet if is_leases(key) => {}
             KeyType::SortedSet => rate::check_is_log(&mut LogKey::new(self.call.ctx, &self.name, key))?,
             KeyType::String => rate::check_is_string_limiter(limiter_text(key)?)?,
-            KeyType::Hash | KeyType::Other => return Err(Error::WrongType),
+            KeyType::Hash | KeyType::Other => return Err(Error::wrong_type()),
         }
         self.unlink();
         Ok(true)
@@ -203,37 +203,37 @@ impl<'c> rate::Key for Limiter<'c> {
 #[cold]
 fn wrong_type(key: &mut Key) -> Error {
     match key.kind() {
-        KeyType::SortedSet if is_leases(key) => Error::HoldsOther(LEASES),
-        KeyType::SortedSet if is_log(key) => Error::HoldsOther(LOG),
+        KeyType::SortedSet if is_leases(key) => Error::holds_other(LEASES),
+        KeyType::SortedSet if is_log(key) => Error::holds_other(LOG),
         KeyType::String if limiter_text(key).and_then(rate::check_is_string_limiter).is_ok() => {
-            Error::HoldsOther(NUMBERS)
+            Error::holds_other(NUMBERS)
         }
-        _ => Error::WrongType,
+        _ => Error::wrong_type(),
     }
 }
 
 #[cold]
 pub(super) fn not_a_log(key: &Key) -> Error {
     if is_leases(key) {
-        Error::HoldsOther(LEASES)
+        Error::holds_other(LEASES)
     } else {
-        Error::NotALog
+        Error::not_a_log()
     }
 }
 
 #[cold]
 pub(super) fn not_leases(key: &Key) -> Error {
     if is_log(key) {
-        Error::HoldsOther(LOG)
+        Error::holds_other(LOG)
     } else {
-        Error::NotLeases
+        Error::not_leases()
     }
 }
 
 /// The text of a string that is long enough for a limiter's. Reading a shorter one could change how the server stores it.
 fn limiter_text<'k>(key: &'k mut Key) -> Result<&'k [u8]> {
     if key.len() < SHORTEST_TEXT as u64 {
-        return Err(Error::NotAStringLimiter);
+        return Err(Error::not_a_string_limiter());
     }
     Ok(key.bytes())
 }

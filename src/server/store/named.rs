@@ -1,24 +1,18 @@
 //! Keys that a board's schema names, and the command line does not.
 
-use crate::error::{Error, NamedKey, Result, Shown};
+use crate::error::{Error, Result};
 use crate::server::api::{Access, Caller, Text};
 use crate::server::Call;
 use crate::slot::slot_of;
 
 /// Checks that such a key may be opened. Anybody who can `ZADD` can forge a schema, so the slot and the caller's own
 /// permission are checked first.
-pub(super) fn check_named(
-    call: &Call,
-    caller: &Caller,
-    board: &Text,
-    (what, name): (NamedKey, &Text),
-    access: Access,
-) -> Result<()> {
+pub(super) fn check_named(call: &Call, caller: &Caller, board: &Text, name: &Text, access: Access) -> Result<()> {
     if call.ctx.is_cluster() && slot_of(board.bytes()) != slot_of(name.bytes()) {
-        return Err(Error::CrossSlot(what, Shown::new(name.bytes())));
+        return Err(Error::other_slot(name.bytes()));
     }
     if !caller.may(name, access) {
-        return Err(Error::NoPermission(what, Shown::new(name.bytes())));
+        return Err(Error::no_permission(name.bytes()));
     }
     Ok(())
 }

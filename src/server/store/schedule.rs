@@ -75,7 +75,7 @@ fn check_no_board(key: &Key) -> Result<()> {
         }
     };
     match lowest {
-        Some((element, _)) if element.bytes().starts_with(MARKER_START) => Err(Error::BoardNotSchedule),
+        Some((element, _)) if element.bytes().starts_with(MARKER_START) => Err(Error::board_not_schedule()),
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use super::effects::Change;
 use super::named::{check_absent, check_named};
 use super::walk::current;
 use crate::board::{Direction, Lowest, Only, Put, Spot, Store};
-use crate::error::{Error, NamedKey, Result};
+use crate::error::{Error, Result};
 use crate::server::api::{Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
 
@@ -42,7 +42,7 @@ impl<'c> ZSet<'c> {
         name: Text<'c>,
         access: Access,
     ) -> Result<ZSet<'c>> {
-        check_named(call, caller, board, (NamedKey::Period, &name), access)?;
+        check_named(call, caller, board, &name, access)?;
         let period = ZSet::open(call, name, access)?;
         if !period.exists() {
             check_absent(call, board, &period.name)?;
@@ -129,7 +129,7 @@ pub(super) fn is_sorted_set(key: Option<&Key>) -> Result<bool> {
     match key.map_or(KeyType::Empty, Key::kind) {
         KeyType::Empty => Ok(false),
         KeyType::SortedSet => Ok(true),
-        _ => Err(Error::WrongType),
+        _ => Err(Error::wrong_type()),
     }
 }
 

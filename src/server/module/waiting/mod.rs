@@ -159,7 +159,7 @@ fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
         }
         let Some((waiter, own_now)) = first_ready(ctx, now, number, due) else { break };
         match run_for(ctx, &waiter, own_now) {
-            Outcome::NotPermitted => release(ctx, waiter.blocked, Err(Error::NoLongerPermitted)),
+            Outcome::NotPermitted => release(ctx, waiter.blocked, Err(Error::no_longer_permitted())),
             // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
             Outcome::Refused => break,
             Outcome::Ran { reply, wrote } if reply.is_empty_array() => {
@@ -288,8 +288,8 @@ fn look(ctx: Ctx, now: &Now, allowed: &Allowed, number: u64) -> bool {
     ctx.select(database);
     // The server ends the waits of its own blocking commands in the same cases.
     match allowed.is_cluster.then(|| ctx.refusal_to_read(&name)).flatten() {
-        Some(Refusal::KeyMoved) => return send_away(ctx, number, || Error::KeyMoved),
-        Some(Refusal::ClusterDown) => return send_away(ctx, number, || Error::ClusterDown),
+        Some(Refusal::KeyMoved) => return send_away(ctx, number, Error::key_moved),
+        Some(Refusal::ClusterDown) => return send_away(ctx, number, Error::cluster_down),
         _ => {}
     }
     end_waits(ctx, now, number);
