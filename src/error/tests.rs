@@ -24,8 +24,8 @@ fn examples() -> Vec<(&'static str, Error)> {
         unknown_option(b"X");
         given_twice("JSON");
         mutually_exclusive("DENSE", "ORDINAL");
-        without_value("KEEP");
         only_together("ATTEMPTS", "DEAD");
+        without_value("KEEP");
         takes("KEEP", "1 or more", b"0");
         takes_between("limit", 1, 1_000_000_000, b"0");
         not_text("attr", b"\xff");
@@ -51,6 +51,7 @@ fn examples() -> Vec<(&'static str, Error)> {
         all_kept();
         reserved_member();
         data_takes_one_member();
+        data_takes_one_item();
         no_such_member(b"zoe");
         bad_attributes(b"ann");
         bad_cursor(b"x");
@@ -73,7 +74,6 @@ fn examples() -> Vec<(&'static str, Error)> {
         limiter_overflow(5);
         tokens_used_up();
         lease_ends_too_late(9_007_199_254_740);
-        data_takes_one_item();
         no_time(b"5");
         lease_end(1_577_836_800_000, 3_774_712_571_903, 31_000);
         refused_call("Operation not permitted");

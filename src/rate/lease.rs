@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MAX_MILLIS, MICROS_OF_MILLI};
 use super::log::is_log;
-use super::verdict::{Standing, Verdict, Wait};
+use super::verdict::{RuleResult, Verdict, Wait};
 use super::LOG;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
@@ -37,18 +37,15 @@ pub fn check_leases<S: SortedSet>(set: &mut S) -> Result<()> {
     Err(if is_log(set) { Error::holds_other(LOG) } else { Error::not_leases() })
 }
 
-/// The last token, by the first element of leases.
 pub fn last_token(score: f64, element: &[u8]) -> Option<i64> {
     let token = whole(-score).filter(|token| (1..=MAX_MICROS).contains(token));
     token.filter(|_| element == LAST)
 }
 
-/// The token that an element or an argument names.
 pub fn token(text: &[u8]) -> Option<i64> {
     parse_integer(text).filter(|token| (1..=MAX_MICROS).contains(token))
 }
 
-/// When a lease ends, by its score.
 pub fn lease_end(score: f64) -> Option<i64> {
     whole(score).filter(|end| (0..=MAX_MICROS).contains(end))
 }
@@ -58,7 +55,6 @@ fn whole(score: f64) -> Option<i64> {
     (whole as f64 == score).then_some(whole)
 }
 
-/// The request and the stored leases.
 pub struct Holders<'s, S> {
     set: &'s mut S,
     clock: Clock,
@@ -108,17 +104,17 @@ impl<'s, S: SortedSet> Holders<'s, S> {
             Some((_, score)) => self.clock.until(checked_end(score)?),
             None => 0,
         };
-        let left = limit.saturating_sub(held);
-        let standing = Standing {
+        let remaining = limit.saturating_sub(held);
+        let result = RuleResult {
             capacity: limit,
-            left,
-            wait: if left > 0 { Wait::None } else { Wait::Micros(next.unwrap_or(0)) },
+            remaining,
+            wait: if remaining > 0 { Wait::None } else { Wait::Micros(next.unwrap_or(0)) },
             reset: latest,
             reset_if_taken: self.clock.until(end).max(latest),
             closed: false,
         };
-        if left == 0 {
-            return Ok(standing.verdict(0, None));
+        if remaining == 0 {
+            return Ok(result.verdict(0, None));
         }
         let token = self.last.saturating_add(1).max(self.at);
         if token > MAX_MICROS {
@@ -130,7 +126,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         // Should the server refuse, leases that ended stay: they count for nothing, and the next call drops them.
         let _ = self.set.remove_through(self.at);
         self.last_until(end);
-        Ok(standing.verdict(token.unsigned_abs(), Some(1)))
+        Ok(result.verdict(token.unsigned_abs(), Some(1)))
     }
 
     /// Lets the key last until a lease ends. If it has a later expiry, that stays: it belongs to another lease.

@@ -12,7 +12,7 @@
 use std::ops::Bound;
 
 use super::clock::MAX_MICROS;
-use super::digits::{self, Text};
+use super::digits::{self, ShortText};
 use super::duration::{push_duration, stored_millis};
 use super::lease::is_leases;
 use super::rule::MAX_LIMIT;
@@ -58,7 +58,6 @@ pub fn is_log<S: SortedSet>(set: &mut S) -> bool {
     matches!((log.oldest(), log.newest()), (Ok(Some(_)), Ok(Some(_))))
 }
 
-/// A call that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub(super) micros: i64,
@@ -93,9 +92,8 @@ impl Entry {
         self.total.saturating_add(self.cost)
     }
 
-    /// The sorted-set element of this entry.
-    pub(super) fn element(self) -> Text {
-        let mut element = Text::new();
+    pub(super) fn element(self) -> ShortText {
+        let mut element = ShortText::new();
         digits::push(&mut element, digits::width(self.total.into()) as u64);
         digits::push(&mut element, self.total);
         if self.cost != 1 {

@@ -15,7 +15,7 @@ impl Limiter {
     /// What the server does with a request for one key.
     pub fn run_by(&mut self, request: &Request, clock: Clock) -> Result<Answer> {
         let had_log = !self.log.is_empty();
-        let answer = run(request, clock, &mut [Part::whole(&mut *self, request)]);
+        let answer = run(request, clock, &mut [KeyRules::whole(&mut *self, request)]);
         assert!(!had_log || !self.log.is_empty(), "a call never empties a log");
         answer
     }

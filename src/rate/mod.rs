@@ -22,14 +22,14 @@ pub mod memory;
 mod request;
 mod rule;
 mod sliding;
-mod slot;
 mod strings;
 mod verdict;
+mod window;
 
 #[cfg(test)]
 mod tests;
 
-pub use call::{run, Answer, Key, Part};
+pub use call::{run, Answer, Key, KeyRules};
 pub use clock::Clock;
 pub use duration::parse_duration;
 pub use lease::{check_leases, is_leases, token, Holders};
@@ -37,8 +37,8 @@ pub use line::SHORTEST_TEXT;
 pub use log::{is_log, Entry};
 pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, Rules};
 pub use rule::{parse_limit, Rule};
-pub use sliding::recognise_log;
-pub use strings::{recognise_string, StringWrite};
+pub use sliding::check_is_log;
+pub use strings::{check_is_string_limiter, StringWrite};
 pub use verdict::Verdict;
 
 /// What a limiter's key may hold, for errors.

@@ -45,7 +45,7 @@ impl<'c> Limiter<'c> {
         match kind {
             KeyType::SortedSet if rate::is_leases(&mut self.set) => Error::holds_other(LEASES),
             KeyType::SortedSet if rate::is_log(&mut self.set) => Error::holds_other(LOG),
-            KeyType::String if self.limiter_text().and_then(rate::recognise_string).is_ok() => {
+            KeyType::String if self.limiter_text().and_then(rate::check_is_string_limiter).is_ok() => {
                 Error::holds_other(NUMBERS)
             }
             _ => Error::wrong_type(),
@@ -67,8 +67,8 @@ impl<'c> Limiter<'c> {
         match kind {
             KeyType::Empty => return Ok(false),
             KeyType::SortedSet if rate::is_leases(&mut self.set) => {}
-            KeyType::SortedSet => rate::recognise_log(&mut self.set)?,
-            KeyType::String => rate::recognise_string(self.limiter_text()?)?,
+            KeyType::SortedSet => rate::check_is_log(&mut self.set)?,
+            KeyType::String => rate::check_is_string_limiter(self.limiter_text()?)?,
             KeyType::Hash | KeyType::Other => return Err(Error::wrong_type()),
         }
         self.set.unlink();
