@@ -149,6 +149,7 @@ errors! {
         unknown_option(word: &[u8]) "unknown option {:?}", Escaped(word);
         given_twice(option: &str) "{option} is given twice";
         mutually_exclusive(a: &str, b: &str) "{a} and {b} are mutually exclusive";
+        only_together(a: &str, b: &str) "{a} and {b} are only valid together";
         without_value(option: &str) "{option} needs a value";
         takes(what: &str, takes: &str, got: &[u8]) "{what} takes {takes}, got {}", Escaped(got);
         takes_between(what: &str, least: u64, most: u64, got: &[u8])
@@ -226,6 +227,7 @@ errors! {
 
         // Schedules.
         no_time(got: &[u8]) "expected AT ms or IN duration, got {:?}", Escaped(got);
+        data_takes_one_item() "DATA is only valid with one item";
         lease_end(least: i64, most: i64, got: i64)
             "a lease can end at {least} to {most}, this one would end at {got}";
 

@@ -45,10 +45,16 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.putdata", 4, "write denyoom", &["RO access"]),
     ("rank.getdata", -3, "readonly", &["RO access"]),
     ("rank.deldata", -3, "write", &["RO access"]),
-    ("due.add", -5, "write denyoom fast", &["RW access update"]),
-    ("due.claim", -2, "write denyoom blocking fast", &["RW access update"]),
-    ("due.pop", -2, "write blocking fast", &["RW access delete"]),
-    ("due.ack", -4, "write fast", &["RW delete"]),
+    // Then the keys that the handler tells: the hash of payloads, and before it that of dead items.
+    ("due.add", -4, "write denyoom fast", &["RW access update", "RW update incomplete"]),
+    (
+        "due.claim",
+        -2,
+        "write denyoom blocking fast",
+        &["RW access update", "RW update incomplete", "RO access incomplete"],
+    ),
+    ("due.pop", -2, "write blocking fast", &["RW access delete", "RW access delete incomplete"]),
+    ("due.ack", -4, "write fast", &["RW update", "RW delete incomplete"]),
     ("due.move", 6, "write denyoom fast", &["RW access update"]),
     ("due.info", -2, "readonly", &["RO access"]),
     // Names alone: no key is looked at.

@@ -325,10 +325,10 @@ on_every_server! {
     fn flags_and_keys_are_true(server: Server) {
         let mut con = server.connect();
         for (command, flags) in [
-            ("due.add", "[+write, +denyoom, +module, +fast]"),
-            ("due.claim", "[+write, +denyoom, +module, +blocking, +fast]"),
-            ("due.pop", "[+write, +module, +blocking, +fast]"),
-            ("due.ack", "[+write, +module, +fast]"),
+            ("due.add", "[+write, +denyoom, +module, +fast, +movablekeys]"),
+            ("due.claim", "[+write, +denyoom, +module, +blocking, +fast, +movablekeys]"),
+            ("due.pop", "[+write, +module, +blocking, +fast, +movablekeys]"),
+            ("due.ack", "[+write, +module, +fast, +movablekeys]"),
             ("due.move", "[+write, +denyoom, +module, +fast]"),
             ("due.info", "[+readonly, +module]"),
         ] {

@@ -6,7 +6,7 @@ use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
-use crate::rate::{self, Clock, Part, Request};
+use crate::rate::{self, Clock, KeyRules, Request};
 use crate::server::{Access, Args, Call, Limiter};
 
 command! { THROTTLE = throttle;
@@ -24,9 +24,9 @@ fn throttle<'c>(call: &'c Call<'c>) -> Result<()> {
     let quantity = if args.len() > 0 { integer(&mut args)? } else { 1 };
     nothing_more(&args)?;
     let request = Request::of_cell(max_burst, count, period, quantity)?;
-    let part = Part::whole(Limiter::open(call, key, Access::Write), &request);
+    let key_rules = KeyRules::whole(Limiter::open(call, key, Access::Write), &request);
     let clock = Clock::new(call.ctx.now_micros(), None);
-    let verdict = rate::run(&request, clock, &mut [part])?.verdict()?;
+    let verdict = rate::run(&request, clock, &mut [key_rules])?.verdict()?;
     verdicts(request.algorithm).add(verdict.limited);
     call.reply().integers(&verdict.cell_reply());
     Ok(())

@@ -7,36 +7,40 @@ use crate::command;
 use crate::config::check_rows;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::due::{
-    acknowledge, add, next_due, prolong, tally, Demand, LeaseEnd, Only, Row, Serials, MAX_DURATION_MS, MAX_NOW_MS,
-    MAX_TIME_MS,
+    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, Dead, Demand, LeaseEnd, Only, Row,
+    Serials, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
 };
 use crate::duration::parse_duration;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
-use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Reply, Schedule, Text, Wait};
+use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Schedule, Text, Wait};
 use crate::stats;
 
 command! { ADD = add_items;
-    Doc::write("due.add", "key condition:[NX|XX] time:{AT ms|IN duration} item ...",
-    "Schedules items for a time. Returns how many are new.", "O(log(N)) for each item.").fast().since(SINCE)
+    Doc::write("due.add", "key condition:[NX|XX] payload:[DATA hash text] time:{AT ms|IN duration|AGAIN} item ...",
+    "Schedules items for a time, with a payload if you like. Returns how many are new.", "O(log(N)) for each item.")
+    .fast().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change)])
 }
 
 command! { CLAIM = claim;
-    Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] [BLOCK timeout] [NOW ms]",
-    "Claims items that are due, or waits for them. A claim lasts for a lease.", "O(M*log(N)) with M items claimed.")
-    .fast().blocking().since(SINCE)
+    Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] giveup:[ATTEMPTS attempts:n {DEAD dead:key}] [DATA hash] \
+    [BLOCK timeout] [NOW ms]",
+    "Claims items that are due, or waits for them. A claim lasts for a lease.",
+    "O(M*log(N)) with M items claimed or given up.")
+    .fast().blocking().since(SINCE).tells_keys()
+    .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change), KeySpec::told(KeyUse::Read)])
 }
 
 command! { POP = pop;
-    Doc::remove("due.pop", "key [COUNT count:n] [BLOCK timeout] [NOW ms]",
+    Doc::remove("due.pop", "key [COUNT count:n] [DATA hash] [BLOCK timeout] [NOW ms]",
     "Removes and returns items that are due, or waits for them.", "O(M*log(N)) with M items removed.")
-    .fast().blocking().since(SINCE).keys(&[KeySpec::at(1, KeyUse::Pop)])
+    .fast().blocking().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Pop), KeySpec::told(KeyUse::Pop)])
 }
 
 command! { ACK = ack;
-    Doc::remove("due.ack", "key claim:{token item} ...",
-    "Removes claimed items that are done. Returns how many were removed.", "O(log(N)) for each item.")
-    .fast().since(SINCE)
+    Doc::remove("due.ack", "key [DATA hash] claim:{token item} ...",
+    "Removes claimed items that are done. Returns how many claims were still valid.", "O(log(N)) for each item.")
+    .fast().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Change), KeySpec::told(KeyUse::Delete)])
 }
 
 command! { MOVE = move_item;
@@ -54,6 +58,8 @@ const SINCE: &str = "0.2.0";
 const DEFAULT_LEASE_MS: i64 = 30_000;
 /// One call must not stop the server for long.
 const MAX_COUNT: u64 = 10_000;
+/// The most attempts after which items are given up: a claim counts up to one more.
+const MAX_ATTEMPTS: u64 = 30;
 
 static SERIALS: Serials = Serials::starting_from(0);
 
@@ -65,29 +71,100 @@ pub fn start() {
 }
 
 fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = key(&mut args)?;
-    let mut only = None;
-    loop {
-        if args.next_if("NX") {
-            one_of(&mut only, Only::New, "NX")?;
-        } else if args.next_if("XX") {
-            one_of(&mut only, Only::Existing, "XX")?;
-        } else {
-            break;
+    let asked = call.asks_for_keys();
+    let request = Addend::parse(call);
+    if asked {
+        return Ok(());
+    }
+    let Addend { key, payload, when, items } = request?;
+    let now = call.ctx.now().clamp(0, MAX_NOW_MS);
+    let mut schedule = Schedule::open(call, key.clone(), Access::Write)?;
+    let mut hash = payload.as_ref().map(|(hash, _)| Hash::of_command(call, hash.clone(), Access::Write)).transpose()?;
+    let due = match when {
+        When::At(at, _) => at,
+        When::Again => now,
+    };
+    let mut new = 0;
+    for item in items.map(Arg::text) {
+        let addition = match when {
+            When::At(at, only) => add(&mut schedule, &item, at, now, only),
+            When::Again => add_again(&mut schedule, &item, now),
+        };
+        new += u64::from(addition == Addition::New);
+        if let (Some(hash), Some((_, text)), true) = (&mut hash, &payload, addition != Addition::Refused) {
+            hash.set(item.bytes(), text.bytes());
         }
     }
-    let now = call.ctx.now();
-    let at = time(&mut args, now)?;
-    if args.len() == 0 {
-        return Err(Error::arity());
-    }
-    let only = only.map_or(Only::Any, |(only, _)| only);
-    let mut schedule = Schedule::open(call, key.clone(), Access::Write)?;
-    let new = args.filter(|item| add(&mut schedule, &item.text(), at, now, only)).count();
-    tell(call, &key, at);
-    call.reply().count(new as u64);
+    tell(call, &key, due);
+    call.reply().count(new);
     Ok(())
+}
+
+/// When `DUE.ADD` adds items.
+#[derive(Clone, Copy)]
+enum When {
+    At(i64, Only),
+    Again,
+}
+
+/// The arguments of `DUE.ADD`.
+struct Addend<'a> {
+    key: Text<'a>,
+    /// A hash, and the text for the item.
+    payload: Option<(Text<'a>, Arg<'a>)>,
+    when: When,
+    items: Args<'a>,
+}
+
+impl<'a> Addend<'a> {
+    fn parse(call: &'a Call<'a>) -> Result<Addend<'a>> {
+        let mut args = call.args();
+        let key = own_key(call, &mut args, KeyUse::Update)?;
+        let (mut only, mut payload) = (None, None);
+        let when = loop {
+            if args.next_if("NX") {
+                one_of(&mut only, Only::New, "NX")?;
+            } else if args.next_if("XX") {
+                one_of(&mut only, Only::Existing, "XX")?;
+            } else if args.next_if("DATA") {
+                let hash = other_key(call, &mut args, "DATA", KeyUse::Change, &[&key])?;
+                once(&mut payload, (hash, value_of(&mut args, "DATA")?), "DATA")?;
+            } else if args.next_if("AGAIN") {
+                one_of(&mut only, Only::Any, "AGAIN")?;
+                break When::Again;
+            } else {
+                let at = time(&mut args, call.ctx.now())?;
+                break When::At(at, only.map_or(Only::Any, |(only, _)| only));
+            }
+        };
+        match (args.len(), &payload) {
+            (0, _) => Err(Error::arity()),
+            (2.., Some(_)) => Err(Error::data_takes_one_item()),
+            _ => Ok(Addend { key, payload, when, items: args }),
+        }
+    }
+}
+
+/// The schedule, always the first argument.
+fn own_key<'a>(call: &Call, args: &mut Args<'a>, usage: KeyUse) -> Result<Text<'a>> {
+    call.tell_use(1, usage);
+    key(args)
+}
+
+/// A key that is the value of an option. A key that is open twice could change its type behind the other handle.
+fn other_key<'a>(
+    call: &Call,
+    args: &mut Args<'a>,
+    option: &'static str,
+    usage: KeyUse,
+    others: &[&Text],
+) -> Result<Text<'a>> {
+    let key = value_of(args, option)?.text();
+    call.tell_use(call.args().len() - args.len(), usage);
+    if others.iter().any(|other| other.is_same(&key)) {
+        return Err(Error::takes(option, "a key of its own", key.bytes()));
+    }
+    Ok(key)
 }
 
 fn claim<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -99,18 +176,31 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
-    let mut args = call.args();
-    let key = key(&mut args)?;
-    let options = TakeOptions::parse(args, claims)?;
+    let asked = call.asks_for_keys();
+    let options = TakeOptions::parse(call, claims);
+    if asked {
+        return Ok(());
+    }
+    let options = options?;
+    let key = options.key;
     let now = options.now.unwrap_or_else(|| call.ctx.now()).clamp(0, MAX_NOW_MS);
     let until = options.lease_ms.map(|ms| LeaseEnd::new(now.saturating_add(ms))).transpose()?;
-    if options.count > 1 {
+    if options.count > 1 || options.dead.is_some() {
         call.take_time();
     }
     // Clients that wait have arrived earlier, so they are served first.
     serve_first(call, &key);
     let mut schedule = Schedule::open(call, key.clone(), Access::Write)?;
-    let rows = Demand { count: options.count, until }.take(&mut schedule, now, &SERIALS);
+    let access = if claims { Access::Read } else { Access::Write };
+    let mut hash = options.hash.map(|hash| Hash::of_command(call, hash, access)).transpose()?;
+    let mut dead_items =
+        options.dead.as_ref().map(|(_, dead)| Schedule::open(call, dead.clone(), Access::Write)).transpose()?;
+    let dead = dead_items.as_mut().zip(options.dead.as_ref());
+    let dead = dead.map(|(items, (attempts, _))| Dead { attempts: *attempts, items });
+    let rows = Demand { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead);
+    if let Some((_, dead)) = &options.dead {
+        tell(call, dead, now);
+    }
     if let (true, Some(ms)) = (rows.is_empty() && call.ctx.may_block(), options.block_ms) {
         let wait = Wait {
             command: if claims { c"DUE.CLAIM" } else { c"DUE.POP" },
@@ -123,47 +213,81 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
             return Ok(());
         }
     }
-    let reply = call.reply();
-    if claims {
-        show_claimed(&reply, &rows);
-    } else {
-        show_popped(&reply, &rows);
-    }
+    let texts = hash.as_mut().map(|hash| payloads(hash, &rows, !claims));
+    show(&call.reply(), &rows, texts.as_deref());
     Ok(())
 }
 
-fn show_claimed(reply: &Reply, rows: &[Row<Text>]) {
-    reply.array(rows.len() as u64);
-    for row in rows {
-        let (token, attempt) = row.hold.map_or((0, 0), |hold| (hold.token(), hold.attempt));
-        reply.array(4);
-        reply.bulk(row.item.bytes());
-        [token, attempt, row.due].into_iter().for_each(|number| reply.integer(number));
-    }
+/// The payloads of items, which are removed if the items were.
+fn payloads<'c>(hash: &mut Hash<'c>, rows: &[Row<Text>], remove: bool) -> Vec<Option<Text<'c>>> {
+    let payload = |row: &Row<Text>| {
+        let text = hash.get(row.item.bytes());
+        if remove {
+            hash.remove(row.item.bytes());
+        }
+        text
+    };
+    rows.iter().map(payload).collect()
 }
 
-fn show_popped(reply: &Reply, rows: &[Row<Text>]) {
+fn show(reply: &Reply, rows: &[Row<Text>], texts: Option<&[Option<Text>]>) {
     reply.array(rows.len() as u64);
-    for row in rows {
-        reply.array(2);
+    for (i, row) in rows.iter().enumerate() {
+        let text = texts.map(|texts| texts.get(i).and_then(Option::as_ref));
+        reply.array(2 + 2 * u64::from(row.hold.is_some()) + u64::from(text.is_some()));
         reply.bulk(row.item.bytes());
+        if let Some(hold) = row.hold {
+            reply.integer(hold.token());
+            reply.integer(hold.attempt);
+        }
         reply.integer(row.due);
+        match text {
+            Some(Some(text)) => reply.bulk(text.bytes()),
+            Some(None) => reply.null(),
+            None => {}
+        }
     }
 }
 
 fn ack<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = key(&mut args)?;
-    let mut pairs = Vec::new();
-    while args.len() > 0 || pairs.is_empty() {
-        let token = token(required(&mut args)?)?;
-        pairs.push((token, required(&mut args)?.text()));
+    let asked = call.asks_for_keys();
+    let request = parse_ack(call);
+    if asked {
+        return Ok(());
     }
-    let mut schedule = Schedule::open(call, key, Access::Write)?;
-    let held = pairs.iter().filter(|(token, item)| acknowledge(&mut schedule, *token, item)).count();
-    stats::DUE.denied.add((pairs.len() - held) as u64);
+    let (key, hash, claims) = request?;
+    let mut schedule = Schedule::open(call, key.clone(), Access::Write)?;
+    let mut hash = hash.map(|hash| Hash::of_command(call, hash, Access::Write)).transpose()?;
+    let now = call.ctx.now().clamp(0, MAX_NOW_MS);
+    let Acknowledged { again, done } = acknowledge(&mut schedule, &claims, now);
+    if let Some(hash) = &mut hash {
+        done.iter().for_each(|item| hash.remove(item.bytes()));
+    }
+    if again > 0 {
+        tell(call, &key, now);
+    }
+    let held = again + done.len();
+    stats::DUE.denied.add((claims.len() - held) as u64);
     call.reply().count(held as u64);
     Ok(())
+}
+
+/// The schedule, the hash of payloads, tokens and items.
+type AckArgs<'a> = (Text<'a>, Option<Text<'a>>, Vec<(i64, Text<'a>)>);
+
+fn parse_ack<'a>(call: &'a Call<'a>) -> Result<AckArgs<'a>> {
+    let mut args = call.args();
+    let key = own_key(call, &mut args, KeyUse::Change)?;
+    let mut hash = None;
+    if args.next_if("DATA") {
+        hash = Some(other_key(call, &mut args, "DATA", KeyUse::Delete, &[&key])?);
+    }
+    let mut claims = Vec::new();
+    while args.len() > 0 || claims.is_empty() {
+        let token = token(required(&mut args)?)?;
+        claims.push((token, required(&mut args)?.text()));
+    }
+    Ok((key, hash, claims))
 }
 
 fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -211,11 +335,16 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// The options of `DUE.CLAIM` and `DUE.POP`.
+/// The arguments of `DUE.CLAIM` and `DUE.POP`.
 struct TakeOptions<'a> {
+    key: Text<'a>,
     count: usize,
     /// `None` for `DUE.POP`.
     lease_ms: Option<i64>,
+    /// Attempts, and the key of items that were claimed as often.
+    dead: Option<(i64, Text<'a>)>,
+    /// The hash of payloads.
+    hash: Option<Text<'a>>,
     block_ms: Option<u64>,
     now: Option<i64>,
     /// The words of all options but `BLOCK` and `NOW`, for a client that waits.
@@ -223,14 +352,30 @@ struct TakeOptions<'a> {
 }
 
 impl<'a> TakeOptions<'a> {
-    fn parse(mut args: Args<'a>, claims: bool) -> Result<TakeOptions<'a>> {
+    fn parse(call: &'a Call<'a>, claims: bool) -> Result<TakeOptions<'a>> {
+        let mut args = call.args();
+        let (own_use, hash_use) = if claims { (KeyUse::Update, KeyUse::Read) } else { (KeyUse::Pop, KeyUse::Pop) };
+        let key = own_key(call, &mut args, own_use)?;
         let (mut count, mut lease_ms, mut block_ms, mut now) = (None, None, None, None);
+        let (mut attempts, mut dead, mut hash): (_, Option<Text>, Option<Text>) = (None, None, None);
         let mut others = Vec::new();
         while let Some(arg) = args.next() {
             let value = args.peek();
             match arg.bytes().to_ascii_uppercase().as_slice() {
                 b"COUNT" => once(&mut count, within(value_of(&mut args, "COUNT")?, "COUNT", 1, MAX_COUNT)?, "COUNT")?,
                 b"LEASE" if claims => once(&mut lease_ms, duration(&mut args, "LEASE", 1)?, "LEASE")?,
+                b"ATTEMPTS" if claims => {
+                    let most = within(value_of(&mut args, "ATTEMPTS")?, "ATTEMPTS", 1, MAX_ATTEMPTS)?;
+                    once(&mut attempts, most.cast_signed(), "ATTEMPTS")?;
+                }
+                b"DEAD" if claims => {
+                    let others: Vec<&Text> = std::iter::once(&key).chain(&hash).collect();
+                    once(&mut dead, other_key(call, &mut args, "DEAD", KeyUse::Change, &others)?, "DEAD")?;
+                }
+                b"DATA" => {
+                    let others: Vec<&Text> = std::iter::once(&key).chain(&dead).collect();
+                    once(&mut hash, other_key(call, &mut args, "DATA", hash_use, &others)?, "DATA")?;
+                }
                 b"BLOCK" => {
                     once(&mut block_ms, duration(&mut args, "BLOCK", 0)?, "BLOCK")?;
                     continue;
@@ -247,7 +392,10 @@ impl<'a> TakeOptions<'a> {
         check_rows(count)?;
         let lease_ms = lease_ms.map_or(DEFAULT_LEASE_MS, u64::cast_signed);
         let (count, lease_ms) = (usize::try_from(count).unwrap_or(1), claims.then_some(lease_ms));
-        Ok(TakeOptions { count, lease_ms, block_ms, now, others })
+        if attempts.is_some() != dead.is_some() {
+            return Err(Error::only_together("ATTEMPTS", "DEAD"));
+        }
+        Ok(TakeOptions { key, count, lease_ms, dead: attempts.zip(dead), hash, block_ms, now, others })
     }
 }
 

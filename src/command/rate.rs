@@ -7,7 +7,7 @@ use crate::command;
 use crate::config;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
-use crate::rate::{self, Action, Algorithm, Answer, Clock, Part, Request, Rules};
+use crate::rate::{self, Action, Algorithm, Answer, Clock, KeyRules, Request, Rules};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
 
@@ -69,8 +69,8 @@ fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<
     let key = key(&mut args)?;
     let request = parse(args, action)?;
     Request::check_windows(request.rules.iter())?;
-    let part = Part::whole(Limiter::open(call, key, access), &request);
-    run(call, &request, &mut [part])
+    let key_rules = KeyRules::whole(Limiter::open(call, key, access), &request);
+    run(call, &request, &mut [key_rules])
 }
 
 fn all<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -100,20 +100,20 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let rules: SmallVec<[Rules; 4]> =
         places.iter().map(|(_, numbers)| request.rules_at(numbers)).collect::<Result<_>>()?;
-    let mut parts: SmallVec<[Part<Limiter>; 4]> = SmallVec::new();
+    let mut keys: SmallVec<[KeyRules<Limiter>; 4]> = SmallVec::new();
     for ((key, numbers), rules) in places.iter().zip(&rules) {
-        parts.push(Part::some(Limiter::open(call, key.text(), Access::Write), rules, numbers));
+        keys.push(KeyRules::some(Limiter::open(call, key.text(), Access::Write), rules, numbers));
     }
-    run(call, &request, &mut parts)
+    run(call, &request, &mut keys)
 }
 
 fn parse(args: Args, action: Action) -> Result<Request> {
     Request::parse(args.map(Arg::bytes), action, config::rate_max_log())
 }
 
-fn run<'c>(call: &'c Call<'c>, request: &Request, parts: &mut [Part<'_, Limiter<'c>>]) -> Result<()> {
+fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limiter<'c>>]) -> Result<()> {
     let clock = Clock::new(call.ctx.now_micros(), request.now);
-    let answer = rate::run(request, clock, parts)?;
+    let answer = rate::run(request, clock, keys)?;
     let verdict = answer.verdict()?;
     if request.action == Action::Check {
         verdicts(request.algorithm).add(verdict.limited);

@@ -42,6 +42,8 @@ pub enum KeyUse {
     Read,
     /// Changes or adds data, and may return data.
     Update,
+    /// Changes or adds data, and returns none.
+    Change,
     /// Only removes data.
     Delete,
     /// Removes data, and may return it.
@@ -66,6 +68,8 @@ pub enum KeyAt {
     Keyword(&'static str, i32),
     /// After the number at this index, which says how many keys there are.
     Numbered(i32),
+    /// Only the handler knows.
+    Told,
 }
 
 impl KeySpec {
@@ -77,6 +81,11 @@ impl KeySpec {
     /// The keys after a number, which is at this index and says how many there are.
     pub const fn numbered(index: i32, usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Numbered(index), usage }
+    }
+
+    /// A key whose place the handler tells.
+    pub const fn told(usage: KeyUse) -> KeySpec {
+        KeySpec { at: KeyAt::Told, usage }
     }
 
     /// The key after a word, which is at this index or later.

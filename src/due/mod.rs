@@ -8,5 +8,8 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-pub use schedule::{acknowledge, add, next_due, prolong, tally, Demand, Items, Only, ReadItems, Row, Tally};
+pub use schedule::{
+    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, Dead, Demand, Items, Only,
+    ReadItems, Row, Tally,
+};
 pub use score::{Hold, LeaseEnd, Serials, State, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS};

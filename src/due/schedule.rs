@@ -41,6 +41,17 @@ pub enum Only {
     Existing,
 }
 
+/// What became of an item that was to be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addition {
+    /// `NX`, `XX` or a claim kept it from being added or moved.
+    Refused,
+    /// It existed.
+    Existing,
+    /// It is new.
+    New,
+}
+
 /// An item that is due.
 struct Ready<T> {
     item: T,
@@ -61,8 +72,8 @@ pub struct Row<T> {
     pub hold: Option<Hold>,
 }
 
-/// Adds an item, or moves one that nobody holds. Returns whether the item is new.
-pub fn add<S: Items>(items: &mut S, item: &S::Item, at: i64, now: i64, only: Only) -> bool {
+/// Adds an item, or moves one that nobody holds.
+pub fn add<S: Items>(items: &mut S, item: &S::Item, at: i64, now: i64, only: Only) -> Addition {
     let before = items.score(item).map(State::of);
     let wanted = match before {
         None => only != Only::Existing,
@@ -70,27 +81,58 @@ pub fn add<S: Items>(items: &mut S, item: &S::Item, at: i64, now: i64, only: Onl
         Some(State::Claimed(hold)) if hold.until > now => false,
         Some(_) => only != Only::New,
     };
-    wanted && items.put(item, at as f64) && before.is_none()
+    if !wanted {
+        return Addition::Refused;
+    }
+    items.put(item, at as f64);
+    before.map_or(Addition::New, |_| Addition::Existing)
 }
 
-/// The first items that are due, earliest first.
-fn ready<S: Items>(items: &S, now: i64, count: usize) -> Vec<Ready<S::Item>> {
+/// Adds an item that is due now, or makes one due now at the latest. A claimed one is due as soon as it is acknowledged.
+pub fn add_again<S: Items>(items: &mut S, item: &S::Item, now: i64) -> Addition {
+    let before = items.score(item);
+    let score = match before.map(State::of) {
+        Some(State::Claimed(hold)) => Hold { again: true, ..hold }.score(),
+        Some(State::Waiting(_)) => before.unwrap_or(0.0).min(now as f64),
+        None | Some(State::Invalid) => now as f64,
+    };
+    items.put(item, score);
+    before.map_or(Addition::New, |_| Addition::Existing)
+}
+
+/// At most this many items are moved to the dead ones in one call, which must not stop the server for long.
+const MAX_DEAD: usize = 1_000;
+
+/// Where items go that were claimed too often.
+pub struct Dead<'s, S> {
+    /// An item that was claimed this often is not claimed again.
+    pub attempts: i64,
+    /// The schedule of these items.
+    pub items: &'s mut S,
+}
+
+/// The first items that are due, earliest first, and those that were claimed so often that they are not claimed again.
+fn ready<S: Items>(items: &S, now: i64, count: usize, attempts: i64) -> (Vec<Ready<S::Item>>, Vec<S::Item>) {
+    let mut dead = Vec::new();
+    let mut first_due = |scores: Scores| {
+        let mut found = Vec::new();
+        items.walk(scores, &mut |item, score| {
+            let state = State::of(score);
+            match (state.due(), state.hold()) {
+                (_, Some(hold)) if hold.attempt >= attempts => dead.push(item),
+                (Some(due), before) => found.push(Ready { item, due, before }),
+                (None, _) => {}
+            }
+            found.len() < count && (state.hold().is_none() || dead.len() < MAX_DEAD)
+        });
+        found
+    };
     // Both ranges are sorted by due time. So the first `count` of both are among the first `count` of each.
-    let mut found = first_due(items, lapsed_by(now), count);
-    found.extend(first_due(items, due_by(now), count));
+    let mut found = first_due(lapsed_by(now));
+    found.extend(first_due(due_by(now)));
     found.sort_by_key(|ready| ready.due);
     found.truncate(count);
-    found
-}
-
-fn first_due<S: Items>(items: &S, scores: Scores, count: usize) -> Vec<Ready<S::Item>> {
-    let mut found = Vec::new();
-    items.walk(scores, &mut |item, score| {
-        let state = State::of(score);
-        found.extend(state.due().map(|due| Ready { item, due, before: state.hold() }));
-        found.len() < count
-    });
-    found
+    (found, dead)
 }
 
 /// What a client asks for.
@@ -103,9 +145,22 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Claims or pops items that are due, earliest first.
-    pub fn take<S: Items>(self, items: &mut S, now: i64, serials: &Serials) -> Vec<Row<S::Item>> {
-        let ready = ready(items, now, self.count);
+    /// Claims or pops items that are due, earliest first. Moves those that were claimed too often.
+    pub fn take<S: Items>(
+        self,
+        items: &mut S,
+        now: i64,
+        serials: &Serials,
+        dead: Option<Dead<S>>,
+    ) -> Vec<Row<S::Item>> {
+        let attempts = dead.as_ref().map_or(i64::MAX, |dead| dead.attempts);
+        let (ready, given_up) = ready(items, now, self.count, attempts);
+        if let Some(dead) = dead {
+            for item in &given_up {
+                dead.items.put(item, now as f64);
+            }
+            given_up.iter().for_each(|item| items.remove(item));
+        }
         match self.until {
             Some(until) => claim(items, ready, until, serials),
             None => pop(items, ready),
@@ -129,13 +184,33 @@ fn pop<S: Items>(items: &mut S, ready: Vec<Ready<S::Item>>) -> Vec<Row<S::Item>>
     ready.into_iter().map(|Ready { item, due, .. }| Row { item, due, hold: None }).collect()
 }
 
-/// Removes an item that is done. Returns false if the token is not the item's current one.
-pub fn acknowledge<S: Items>(items: &mut S, token: i64, item: &S::Item) -> bool {
-    let held = held(items, token, item).is_some();
-    if held {
-        items.remove(item);
+/// What became of acknowledged items.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Acknowledged<'c, T> {
+    /// How many stay, due now, because they were added again in the meantime.
+    pub again: usize,
+    /// Those that were removed.
+    pub done: Vec<&'c T>,
+}
+
+/// Ends claims. Ignores tokens that are not the item's current one.
+pub fn acknowledge<'c, S: Items>(items: &mut S, claims: &'c [(i64, S::Item)], now: i64) -> Acknowledged<'c, S::Item> {
+    // Changes of one kind after the other, so that each kind is propagated as one command.
+    let mut again = 0;
+    for (token, item) in claims {
+        if held(items, *token, item).is_some_and(|hold| hold.again) {
+            items.put(item, now as f64);
+            again += 1;
+        }
     }
-    held
+    let mut done = Vec::new();
+    for (token, item) in claims {
+        if held(items, *token, item).is_some() {
+            items.remove(item);
+            done.push(item);
+        }
+    }
+    Acknowledged { again, done }
 }
 
 /// Changes the end of a lease. Returns the new token, or `None` if the token is not the item's current one.

@@ -24,6 +24,7 @@ fn examples() -> Vec<(&'static str, Error)> {
         unknown_option(b"X");
         given_twice("JSON");
         mutually_exclusive("DENSE", "ORDINAL");
+        only_together("ATTEMPTS", "DEAD");
         without_value("KEEP");
         takes("KEEP", "1 or more", b"0");
         takes_between("limit", 1, 1_000_000_000, b"0");
@@ -50,6 +51,7 @@ fn examples() -> Vec<(&'static str, Error)> {
         all_kept();
         reserved_member();
         data_takes_one_member();
+        data_takes_one_item();
         no_such_member(b"zoe");
         bad_attributes(b"ann");
         bad_cursor(b"x");

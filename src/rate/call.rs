@@ -8,12 +8,11 @@ use super::request::{Action, Algorithm, Request};
 use super::rule::Rule;
 use super::sliding::{LogWrite, SlidingLimiter};
 use super::strings::{StringLimiter, StringWrite};
-use super::verdict::{verdict, Standing, Standings, Verdict};
+use super::verdict::{verdict, RuleResult, RuleResults, Verdict};
 use crate::error::{Error, Result};
 
 /// The key of a limiter, which may not exist yet.
 pub trait Key {
-    /// Its log.
     type Log<'k>: Log
     where
         Self: 'k;
@@ -24,64 +23,62 @@ pub trait Key {
     /// The log of `SLIDING`; `None` if there is no key.
     fn log(&mut self) -> Result<Option<Self::Log<'_>>>;
 
-    /// When the key expires, in Unix milliseconds.
     fn expiry(&self) -> Option<i64>;
 
-    /// Makes the write of a string limiter.
     fn write_string(&mut self, write: &StringWrite);
 
-    /// Makes the write of a log.
     fn write_log(&mut self, write: &LogWrite);
 }
 
 /// A key, and the rules of the call that are for it.
-pub struct Part<'r, K> {
+pub struct KeyRules<'r, K> {
     key: K,
     rules: &'r [Rule],
     /// The positions of the rules in the call. With a single key they are not needed.
     numbers: &'r [usize],
 }
 
-impl<'r, K> Part<'r, K> {
+impl<'r, K> KeyRules<'r, K> {
     /// All rules of a call are for this key.
-    pub fn whole(key: K, request: &'r Request) -> Part<'r, K> {
-        Part { key, rules: &request.rules, numbers: &[] }
+    pub fn whole(key: K, request: &'r Request) -> KeyRules<'r, K> {
+        KeyRules { key, rules: &request.rules, numbers: &[] }
     }
 
     /// The rules at these positions in the call are for this key.
-    pub fn some(key: K, rules: &'r [Rule], numbers: &'r [usize]) -> Part<'r, K> {
-        Part { key, rules, numbers }
+    pub fn some(key: K, rules: &'r [Rule], numbers: &'r [usize]) -> KeyRules<'r, K> {
+        KeyRules { key, rules, numbers }
     }
 }
 
 /// What happens to one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// It stays as it is.
+pub(super) enum KeyAction {
     Nothing,
     /// The call passes, and is counted.
     Take,
     /// The call is denied, but it is counted (`FORCE`), or closes the limiter (`PENALTY`), or both.
-    Deny { counts: bool, closes: bool },
-    /// Units are given back.
+    Deny {
+        counts: bool,
+        closes: bool,
+    },
     Refund,
 }
 
-impl Outcome {
+impl KeyAction {
     /// For a key whose rules say this, in a call whose rules say all of these.
-    fn of(request: &Request, all: &[Standing], own: &[Standing]) -> Outcome {
+    fn of(request: &Request, all: &[RuleResult], own: &[RuleResult]) -> KeyAction {
         match request.action {
-            _ if request.cost == 0 => Outcome::Nothing,
-            Action::Peek => Outcome::Nothing,
-            Action::Refund => Outcome::Refund,
-            Action::Check if !all.iter().any(Standing::denies) => Outcome::Take,
+            _ if request.cost == 0 => KeyAction::Nothing,
+            Action::Peek => KeyAction::Nothing,
+            Action::Refund => KeyAction::Refund,
+            Action::Check if !all.iter().any(RuleResult::denies) => KeyAction::Take,
             Action::Check => {
-                let closes = request.penalty_ms.is_some() && own.iter().any(Standing::denies);
-                let writes = (request.force || closes) && !own.iter().any(|standing| standing.closed);
+                let closes = request.penalty_ms.is_some() && own.iter().any(RuleResult::denies);
+                let writes = (request.force || closes) && !own.iter().any(|result| result.closed);
                 if writes {
-                    Outcome::Deny { counts: request.force, closes }
+                    KeyAction::Deny { counts: request.force, closes }
                 } else {
-                    Outcome::Nothing
+                    KeyAction::Nothing
                 }
             }
         }
@@ -90,129 +87,125 @@ impl Outcome {
 
 // There is one for each key of a call, on the stack: a box would cost every call an allocation.
 #[allow(clippy::large_enum_variant)]
-enum Judged<'r> {
+enum Evaluated<'r> {
     Sliding(SlidingLimiter<'r>),
     String(StringLimiter<'r>),
 }
 
-type AllJudged<'r> = SmallVec<[Judged<'r>; 1]>;
+type AllEvaluated<'r> = SmallVec<[Evaluated<'r>; 1]>;
 
-impl Judged<'_> {
-    /// What to write to the key.
-    fn write<K: Key>(&mut self, outcome: Outcome, standings: &[Standing], key: &mut K) -> Result<Write<'_>> {
-        let write = match (outcome, self) {
-            (Outcome::Nothing, _) => None,
-            (_, Judged::Sliding(limiter)) => {
+impl Evaluated<'_> {
+    fn write<K: Key>(&mut self, action: KeyAction, results: &[RuleResult], key: &mut K) -> Result<KeyWrite<'_>> {
+        let write = match (action, self) {
+            (KeyAction::Nothing, _) => None,
+            (_, Evaluated::Sliding(limiter)) => {
                 let expiry = key.expiry();
-                limiter.write(outcome, key.log()?.as_mut(), expiry)?.map(Write::Log)
+                limiter.write(action, key.log()?.as_mut(), expiry)?.map(KeyWrite::Log)
             }
-            (_, Judged::String(limiter)) => limiter.write(outcome, standings, key.expiry())?.map(Write::String),
+            (_, Evaluated::String(limiter)) => limiter.write(action, results, key.expiry())?.map(KeyWrite::String),
         };
-        Ok(write.unwrap_or(Write::Nothing))
+        Ok(write.unwrap_or(KeyWrite::Nothing))
     }
 }
 
-enum Write<'l> {
+enum KeyWrite<'l> {
     Nothing,
     Log(LogWrite),
     String(StringWrite<'l>),
 }
 
-/// The answer to a call.
 pub struct Answer {
-    standings: Standings,
+    results: RuleResults,
     consumed: Option<u64>,
 }
 
 impl Answer {
-    /// One verdict for all rules.
     pub fn verdict(&self) -> Result<Verdict> {
-        verdict(&self.standings, self.consumed).ok_or_else(Error::no_rule)
+        verdict(&self.results, self.consumed).ok_or_else(Error::no_rule)
     }
 
-    /// One verdict for each rule.
     pub fn each(&self) -> impl ExactSizeIterator<Item = Verdict> + '_ {
-        self.standings.iter().enumerate().map(|(place, standing)| standing.verdict(place as u64 + 1, self.consumed))
+        self.results.iter().enumerate().map(|(place, result)| result.verdict(place as u64 + 1, self.consumed))
     }
 }
 
 /// Runs a call: on all of its keys, or on none.
-pub fn run<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) -> Result<Answer> {
-    let (mut judged, mut standings) = (AllJudged::new(), Standings::new());
-    for part in parts.iter_mut() {
-        judge(request, part.rules, clock, &mut part.key, &mut standings, &mut judged)?;
+pub fn run<K: Key>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
+    let (mut evaluated, mut results) = (AllEvaluated::new(), RuleResults::new());
+    for key_rules in keys.iter_mut() {
+        evaluate(request, key_rules.rules, clock, &mut key_rules.key, &mut results, &mut evaluated)?;
     }
     let mut is_taken = false;
-    let mut writes: SmallVec<[Write; 1]> = SmallVec::new();
-    let mut rest = standings.as_slice();
-    for (judged, part) in judged.iter_mut().zip(parts.iter_mut()) {
-        let own = rest.split_off(..part.rules.len()).unwrap_or_default();
-        let outcome = Outcome::of(request, &standings, own);
-        is_taken = outcome == Outcome::Take;
-        writes.push(judged.write(outcome, own, &mut part.key)?);
+    let mut writes: SmallVec<[KeyWrite; 1]> = SmallVec::new();
+    let mut rest = results.as_slice();
+    for (evaluated, key_rules) in evaluated.iter_mut().zip(keys.iter_mut()) {
+        let own = rest.split_off(..key_rules.rules.len()).unwrap_or_default();
+        let action = KeyAction::of(request, &results, own);
+        is_taken = action == KeyAction::Take;
+        writes.push(evaluated.write(action, own, &mut key_rules.key)?);
     }
     // From here on nothing can fail.
     let mut is_changed = false;
-    for (write, part) in writes.iter().zip(parts.iter_mut()) {
+    for (write, key_rules) in writes.iter().zip(keys.iter_mut()) {
         match write {
-            Write::Nothing => continue,
-            Write::Log(write) => part.key.write_log(write),
-            Write::String(write) => part.key.write_string(write),
+            KeyWrite::Nothing => continue,
+            KeyWrite::Log(write) => key_rules.key.write_log(write),
+            KeyWrite::String(write) => key_rules.key.write_string(write),
         }
         is_changed = true;
     }
     if is_taken || !(is_changed || request.action == Action::Refund) {
-        return Ok(Answer { standings: in_order(parts, standings), consumed: is_taken.then_some(request.cost) });
+        return Ok(Answer { results: in_order(keys, results), consumed: is_taken.then_some(request.cost) });
     }
     // A refund, a penalty and a call that was forced are told how things stand afterwards. If somebody tampered with a
     // log where only this second look reads it, they are told how things stood before: what was written stays.
-    let told = afterwards(request, clock, parts);
-    Ok(told.unwrap_or_else(|_| Answer { standings: in_order(parts, standings), consumed: None }))
+    let told = afterwards(request, clock, keys);
+    Ok(told.unwrap_or_else(|_| Answer { results: in_order(keys, results), consumed: None }))
 }
 
 #[cold]
-fn afterwards<K: Key>(request: &Request, clock: Clock, parts: &mut [Part<K>]) -> Result<Answer> {
+fn afterwards<K: Key>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
     let cost = if request.action == Action::Refund { 0 } else { request.cost };
     let peek = Request { action: Action::Peek, cost, ..request.clone() };
-    let mut standings = Standings::new();
-    for part in parts.iter_mut() {
-        judge(&peek, part.rules, clock, &mut part.key, &mut standings, &mut SmallVec::new())?;
+    let mut results = RuleResults::new();
+    for key_rules in keys.iter_mut() {
+        evaluate(&peek, key_rules.rules, clock, &mut key_rules.key, &mut results, &mut SmallVec::new())?;
     }
-    Ok(Answer { standings: in_order(parts, standings), consumed: None })
+    Ok(Answer { results: in_order(keys, results), consumed: None })
 }
 
 /// Appends what the rules of one key say, and what they are to write.
 #[inline]
-fn judge<'r, K: Key>(
+fn evaluate<'r, K: Key>(
     request: &'r Request,
     rules: &'r [Rule],
     clock: Clock,
     key: &mut K,
-    standings: &mut Standings,
-    judged: &mut AllJudged<'r>,
+    results: &mut RuleResults,
+    evaluated: &mut AllEvaluated<'r>,
 ) -> Result<()> {
     if request.algorithm == Algorithm::Sliding {
-        let limiter = SlidingLimiter::judge(request, rules, clock, key.log()?.as_mut(), standings)?;
-        judged.push(Judged::Sliding(limiter));
+        let limiter = SlidingLimiter::evaluate(request, rules, clock, key.log()?.as_mut(), results)?;
+        evaluated.push(Evaluated::Sliding(limiter));
         return Ok(());
     }
-    judged.push(Judged::String(StringLimiter::new(request, rules, clock)));
-    match judged.last_mut() {
-        Some(Judged::String(limiter)) => limiter.judge(key.text()?, standings),
+    evaluated.push(Evaluated::String(StringLimiter::new(request, rules, clock)));
+    match evaluated.last_mut() {
+        Some(Evaluated::String(limiter)) => limiter.evaluate(key.text()?, results),
         _ => Ok(()),
     }
 }
 
-/// Sorts standings from the order of the keys into the order of the call's rules.
-fn in_order<K>(parts: &[Part<K>], standings: Standings) -> Standings {
-    if parts.len() == 1 {
-        return standings;
+/// Sorts results from the order of the keys into the order of the call's rules.
+fn in_order<K>(keys: &[KeyRules<K>], results: RuleResults) -> RuleResults {
+    if keys.len() == 1 {
+        return results;
     }
-    let mut ordered = smallvec![Standing::default(); standings.len()];
-    let numbers = parts.iter().flat_map(|part| part.numbers);
-    for (number, standing) in numbers.zip(standings) {
+    let mut ordered = smallvec![RuleResult::default(); results.len()];
+    let numbers = keys.iter().flat_map(|key_rules| key_rules.numbers);
+    for (number, result) in numbers.zip(results) {
         if let Some(place) = ordered.get_mut(*number) {
-            *place = standing;
+            *place = result;
         }
     }
     ordered

@@ -3,22 +3,22 @@
 
 use super::clock::MICROS_OF_MILLI;
 use super::rule::Rule;
-use super::slot::{State, MAX_UNITS};
-use super::strings::Judged;
-use super::verdict::{wait_for, Standing};
+use super::strings::RuleEvaluation;
+use super::verdict::{wait_for, RuleResult};
+use super::window::{WindowState, MAX_UNITS};
 use crate::error::Result;
 
 /// What the rule says at `at`, which is not before the state.
-pub(super) fn judge(state: Option<State>, rule: &Rule, cost: u64, at: i64) -> Result<Judged> {
+pub(super) fn evaluate(state: Option<WindowState>, rule: &Rule, cost: u64, at: i64) -> Result<RuleEvaluation> {
     let counts = Counts::at(state, rule.micros(), at);
     let capacity = rule.limit;
-    let left = capacity.saturating_sub(counts.weight());
+    let remaining = capacity.saturating_sub(counts.weight());
     let current = counts.current.saturating_add(cost).min(MAX_UNITS);
-    Ok(Judged {
-        standing: Standing {
+    Ok(RuleEvaluation {
+        result: RuleResult {
             capacity,
-            left,
-            wait: wait_for(cost, left, capacity, || Ok(counts.wait(capacity, cost).into()))?,
+            remaining,
+            wait: wait_for(cost, remaining, capacity, || Ok(counts.wait(capacity, cost).into()))?,
             reset: counts.reset().into(),
             reset_if_taken: Counts { current: 1, ..counts }.reset().into(),
             closed: false,
@@ -29,7 +29,7 @@ pub(super) fn judge(state: Option<State>, rule: &Rule, cost: u64, at: i64) -> Re
 }
 
 /// Gives units back to the current window, then to the previous one; `None` if there is nothing to give back.
-pub(super) fn refund(state: State, rule: &Rule, units: u64, at: i64) -> Option<State> {
+pub(super) fn refund(state: WindowState, rule: &Rule, units: u64, at: i64) -> Option<WindowState> {
     let counts = Counts::at(Some(state), rule.micros(), at);
     let rest = units.saturating_sub(counts.current);
     let current = counts.current.saturating_sub(units);
@@ -48,7 +48,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn at(state: Option<State>, window: u64, at: i64) -> Counts {
+    fn at(state: Option<WindowState>, window: u64, at: i64) -> Counts {
         let at = at.unsigned_abs();
         // Windows are 1 ms or longer; the bounds keep a division by zero out of reach of any mistake.
         let window = window.max(1);
@@ -64,9 +64,9 @@ impl Counts {
         Counts { previous, current, window, to_end: window - at % window }
     }
 
-    fn state(self, at: i64) -> State {
+    fn state(self, at: i64) -> WindowState {
         let at_ms = at.max(0).unsigned_abs() / MICROS_OF_MILLI;
-        State { at_ms, amount: self.current.into(), previous: self.previous }
+        WindowState { at_ms, amount: self.current.into(), previous: self.previous }
     }
 
     /// Units that count now, rounded up: c + p(W − e)/W.

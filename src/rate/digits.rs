@@ -5,13 +5,13 @@
 use smallvec::SmallVec;
 
 /// The text of a string limiter, or an element of a log. Most are short enough to need no allocation.
-pub type Text = SmallVec<[u8; 64]>;
+pub type ShortText = SmallVec<[u8; 64]>;
 
 const BASE: u64 = 36;
 const DIGITS: &[u8; BASE as usize] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 /// 36^12 fits 64 bits, and 36^24 fits 128.
-const DIGITS_THAT_FIT: usize = 12;
-const HALF: u128 = (BASE as u128).pow(DIGITS_THAT_FIT as u32);
+const DIGITS_IN_U64: usize = 12;
+const HALF: u128 = (BASE as u128).pow(DIGITS_IN_U64 as u32);
 
 /// The number of 1 to 24 digits at the start of a text, and what follows it; leading zeros are fine.
 pub(super) fn leading(text: &[u8]) -> Option<(u128, &[u8])> {
@@ -28,7 +28,7 @@ pub(super) fn leading(text: &[u8]) -> Option<(u128, &[u8])> {
 /// As many digits as are sure to fit.
 fn leading_few(text: &[u8]) -> (u64, &[u8]) {
     let (mut value, mut digits) = (0_u64, 0);
-    for byte in text.get(..DIGITS_THAT_FIT).unwrap_or(text) {
+    for byte in text.get(..DIGITS_IN_U64).unwrap_or(text) {
         let Some(digit) = digit(byte) else { break };
         value = value.wrapping_mul(BASE).wrapping_add(digit.into());
         digits += 1;
@@ -51,7 +51,7 @@ pub(super) fn fill(place: &mut [u8], number: u128) -> Option<usize> {
         Ok(number) => fill_few(place, number),
         Err(_) => {
             let (high, low) = (u64::try_from(number / HALF).ok()?, u64::try_from(number % HALF).ok()?);
-            let (front, back) = place.split_at_mut_checked(place.len().checked_sub(DIGITS_THAT_FIT)?)?;
+            let (front, back) = place.split_at_mut_checked(place.len().checked_sub(DIGITS_IN_U64)?)?;
             let (width, first) = (front.len(), fill_few(front, high)?);
             let later = fill_few(back, low)?;
             Some(if first < width { first } else { width.saturating_add(later) })
@@ -73,11 +73,10 @@ fn fill_few(place: &mut [u8], mut number: u64) -> Option<usize> {
     (number == 0).then_some(first)
 }
 
-/// How many digits a number has.
 pub(super) fn width(number: u128) -> usize {
     match u64::try_from(number) {
         Ok(number) => width_of_few(number),
-        Err(_) => u64::try_from(number / HALF).map_or(0, width_of_few).saturating_add(DIGITS_THAT_FIT),
+        Err(_) => u64::try_from(number / HALF).map_or(0, width_of_few).saturating_add(DIGITS_IN_U64),
     }
 }
 
@@ -96,7 +95,7 @@ pub(super) fn of_digit(byte: u8) -> Option<usize> {
 }
 
 /// Appends a number without leading zeros.
-pub(super) fn push(text: &mut Text, number: u64) {
+pub(super) fn push(text: &mut ShortText, number: u64) {
     let start = text.len();
     text.resize(start.saturating_add(width(number.into())), b'0');
     fill_few(text.get_mut(start..).unwrap_or_default(), number);

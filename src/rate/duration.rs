@@ -1,6 +1,6 @@
 //! Durations of limiters: from 1 ms to 366 days, and as a limiter stores them, `500ms`, `90s`, `1m`, `12h`, `366d`.
 
-use super::digits::Text;
+use super::digits::ShortText;
 use crate::duration::MILLIS_OF_DAY;
 use crate::error::{Error, Result};
 
@@ -18,7 +18,7 @@ pub(super) fn millis(text: &[u8]) -> Option<u64> {
 }
 
 /// Writes it with the longest unit of which it is a multiple.
-pub(super) fn push_duration(text: &mut Text, millis: u64) {
+pub(super) fn push_duration(text: &mut ShortText, millis: u64) {
     const HOUR: u64 = MILLIS_OF_DAY / 24;
     let (number, unit): (u64, &[u8]) = match millis {
         days if days.is_multiple_of(MILLIS_OF_DAY) => (days / MILLIS_OF_DAY, b"d"),

@@ -3,14 +3,14 @@
 
 use super::clock::{micros_of, MICROS_OF_MILLI};
 use super::rule::{Rule, Window};
-use super::slot::{State, MAX_UNITS};
-use super::strings::Judged;
-use super::verdict::{wait_for, Standing};
+use super::strings::RuleEvaluation;
+use super::verdict::{wait_for, RuleResult};
+use super::window::{WindowState, MAX_UNITS};
 use crate::calendar::Cycle;
 use crate::error::Result;
 
 /// What the rule says at `at`, which is not before the state.
-pub(super) fn judge(state: Option<State>, rule: &Rule, cost: u64, at: i64) -> Result<Judged> {
+pub(super) fn evaluate(state: Option<WindowState>, rule: &Rule, cost: u64, at: i64) -> Result<RuleEvaluation> {
     let (start, end) = window_at(rule, at);
     let open = state.filter(|state| is_open(state, rule, start));
     let (start, end) = match (open, rule.window) {
@@ -19,27 +19,26 @@ pub(super) fn judge(state: Option<State>, rule: &Rule, cost: u64, at: i64) -> Re
     };
     let used = open.map_or(0, |state| state.units());
     let closes = u128::try_from(micros_of(end).saturating_sub(at)).unwrap_or(0);
-    let left = rule.limit.saturating_sub(used);
+    let remaining = rule.limit.saturating_sub(used);
     let amount = used.saturating_add(cost).min(MAX_UNITS).into();
-    Ok(Judged {
-        standing: Standing {
+    Ok(RuleEvaluation {
+        result: RuleResult {
             capacity: rule.limit,
-            left,
-            wait: wait_for(cost, left, rule.limit, || Ok(closes))?,
+            remaining,
+            wait: wait_for(cost, remaining, rule.limit, || Ok(closes))?,
             reset: if used > 0 { closes } else { 0 },
             reset_if_taken: closes,
             closed: false,
         },
-        taken: State { at_ms: start, amount, previous: 0 },
+        taken: WindowState { at_ms: start, amount, previous: 0 },
         most: rule.limit.into(),
     })
 }
 
-/// Gives units back to the open window.
-pub(super) fn refund(state: State, rule: &Rule, units: u64, at: i64) -> Option<State> {
+pub(super) fn refund(state: WindowState, rule: &Rule, units: u64, at: i64) -> Option<WindowState> {
     let (start, _) = window_at(rule, at);
     let amount = state.amount.saturating_sub(units.into());
-    is_open(&state, rule, start).then_some(State { amount, ..state })
+    is_open(&state, rule, start).then_some(WindowState { amount, ..state })
 }
 
 /// The window that a unit would open now.
@@ -57,7 +56,7 @@ fn window_at(rule: &Rule, at: i64) -> (u64, u64) {
 }
 
 /// Whether the window is that of a unit which would open one at `start`.
-fn is_open(state: &State, rule: &Rule, start: u64) -> bool {
+fn is_open(state: &WindowState, rule: &Rule, start: u64) -> bool {
     match rule.window {
         Window::Millis(millis) => start < state.at_ms.saturating_add(millis),
         Window::Calendar(..) => state.at_ms >= start,

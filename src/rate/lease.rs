@@ -6,7 +6,7 @@
 //! fewer.
 
 use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MAX_MILLIS, MICROS_OF_MILLI};
-use super::verdict::{Standing, Verdict, Wait};
+use super::verdict::{RuleResult, Verdict, Wait};
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 
@@ -31,18 +31,15 @@ pub trait Leases {
     fn end_of(&mut self, token: i64) -> Result<Option<i64>>;
 }
 
-/// The last token, by the first element of leases.
 pub fn last_token(score: f64, element: &[u8]) -> Option<i64> {
     let token = whole(-score).filter(|token| (1..=MAX_MICROS).contains(token));
     token.filter(|_| element == LAST)
 }
 
-/// The token that an element or an argument names.
 pub fn token(text: &[u8]) -> Option<i64> {
     parse_integer(text).filter(|token| (1..=MAX_MICROS).contains(token))
 }
 
-/// When a lease ends, by its score.
 pub fn lease_end(score: f64) -> Option<i64> {
     whole(score).filter(|end| (0..=MAX_MICROS).contains(end))
 }
@@ -52,12 +49,9 @@ fn whole(score: f64) -> Option<i64> {
     (whole as f64 == score).then_some(whole)
 }
 
-/// What to write for a lease that was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Its name.
     pub token: i64,
-    /// When it ends, in microseconds.
     pub end: i64,
     /// Leases that ended are dropped: those with an end up to and including this time.
     pub drop_through: i64,
@@ -65,16 +59,13 @@ pub struct Grant {
     pub expire_at_ms: i64,
 }
 
-/// What to write for a lease that was renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renewal {
-    /// When it ends now, in microseconds.
     pub end: i64,
     /// Unix ms, when the last lease ends.
     pub expire_at_ms: i64,
 }
 
-/// The request and the stored leases.
 pub struct Holders<'l, L> {
     leases: Option<&'l mut L>,
     clock: Clock,
@@ -113,17 +104,17 @@ impl<'l, L: Leases> Holders<'l, L> {
             Some(leases) => leases.latest_end()?.map_or(0, |latest| self.clock.until(latest)),
             None => 0,
         };
-        let left = limit.saturating_sub(held);
-        let standing = Standing {
+        let remaining = limit.saturating_sub(held);
+        let result = RuleResult {
             capacity: limit,
-            left,
-            wait: if left > 0 { Wait::None } else { Wait::Micros(next.unwrap_or(0)) },
+            remaining,
+            wait: if remaining > 0 { Wait::None } else { Wait::Micros(next.unwrap_or(0)) },
             reset: latest,
             reset_if_taken: self.clock.until(end).max(latest),
             closed: false,
         };
-        if left == 0 {
-            return Ok((standing.verdict(0, None), None));
+        if remaining == 0 {
+            return Ok((result.verdict(0, None), None));
         }
         let token = self.last.saturating_add(1).max(self.at);
         if token > MAX_MICROS {
@@ -131,7 +122,7 @@ impl<'l, L: Leases> Holders<'l, L> {
         }
         let expire_at_ms = self.clock.expire_at_ms(self.clock.until(end));
         let grant = Grant { token, end, drop_through: self.at, expire_at_ms };
-        Ok((standing.verdict(token.unsigned_abs(), Some(1)), Some(grant)))
+        Ok((result.verdict(token.unsigned_abs(), Some(1)), Some(grant)))
     }
 
     /// Sets a new end for a lease; `None` if it is no longer held.

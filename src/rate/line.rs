@@ -8,8 +8,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::clock::Clock;
-use super::digits::{self, Text};
-use super::slot::{Name, State};
+use super::digits::{self, ShortText};
+use super::window::{WindowName, WindowState};
 use crate::error::{Error, Result};
 
 /// What every limiter's text begins with: the word, and the version of the format.
@@ -17,38 +17,37 @@ const HEADER: &[u8] = b"rate 1";
 /// The digits of a time in milliseconds, until 2059.
 const TIME_WIDTH: usize = 8;
 /// If a text has more names than this, those that no longer matter are removed. Fewer stay, in case the clock goes back.
-const ROOMY: usize = 8;
+const COMPACT_ABOVE: usize = 8;
 /// The most names in a text, so that no call takes long.
-const MOST: usize = 1_000;
+const MAX_WINDOWS: usize = 1_000;
 
 /// A limiter's text is longer than any integer, which the server might store as a number instead of text.
 pub const SHORTEST_TEXT: usize = 21;
 
 #[derive(Clone, Debug)]
-struct Slot {
-    name: Name,
-    state: State,
+struct LineWindow {
+    name: WindowName,
+    state: WindowState,
     /// Where its numbers begin in the text.
     start: usize,
     /// How many digits each of them has.
     widths: [usize; 3],
 }
 
-impl Slot {
+impl LineWindow {
     fn numbers(&self) -> impl Iterator<Item = (u128, usize)> {
         numbers(self.state).into_iter().zip(self.widths).take(self.name.numbers())
     }
 }
 
-fn numbers(State { at_ms, amount, previous }: State) -> [u128; 3] {
+fn numbers(WindowState { at_ms, amount, previous }: WindowState) -> [u128; 3] {
     [at_ms.into(), amount, previous.into()]
 }
 
-/// The text of a limiter, parsed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    text: Text,
-    slots: SmallVec<[Slot; 1]>,
+    text: ShortText,
+    windows: SmallVec<[LineWindow; 1]>,
     /// What differs from the text that was parsed; `None` if all of it may.
     changed: Option<Range<usize>>,
 }
@@ -63,7 +62,7 @@ impl Line {
     fn read_checked(&mut self, text: &[u8]) -> Option<()> {
         let mut rest = text.strip_prefix(HEADER)?;
         while !rest.is_empty() {
-            let (name, mut numbers) = Name::parse(rest.strip_prefix(b" ")?)?;
+            let (name, mut numbers) = WindowName::parse(rest.strip_prefix(b" ")?)?;
             let start = text.len().saturating_sub(numbers.len()).saturating_add(1);
             let (mut values, mut widths) = ([0; 3], [0; 3]);
             for (value, width) in values.iter_mut().zip(&mut widths).take(name.numbers()) {
@@ -71,15 +70,15 @@ impl Line {
                 (*value, numbers) = digits::leading(number)?;
                 *width = number.len().saturating_sub(numbers.len());
             }
-            self.slots.push(Slot { name, state: name.state(values)?, start, widths });
+            self.windows.push(LineWindow { name, state: name.state(values)?, start, widths });
             rest = numbers;
-            if self.slots.len() > MOST {
+            if self.windows.len() > MAX_WINDOWS {
                 return None;
             }
         }
         self.text.extend_from_slice(text);
         self.changed = Some(0..0);
-        (!self.slots.is_empty()).then_some(())
+        (!self.windows.is_empty()).then_some(())
     }
 
     pub fn text(&self) -> &[u8] {
@@ -93,60 +92,60 @@ impl Line {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.windows.is_empty()
     }
 
-    pub fn get(&self, name: Name) -> Option<State> {
-        self.slots.iter().find(|slot| slot.name == name).map(|slot| slot.state)
+    pub fn get(&self, name: WindowName) -> Option<WindowState> {
+        self.windows.iter().find(|window| window.name == name).map(|window| window.state)
     }
 
     /// Sets the numbers of a name. `most` is the largest amount to expect: a new name gets enough digits for it.
-    pub fn set(&mut self, name: Name, state: State, most: u128) {
-        match self.slots.iter_mut().find(|slot| slot.name == name) {
-            Some(slot) => {
-                let before = std::mem::replace(&mut slot.state, state);
-                match rewrite(&mut self.text, slot, numbers(before)) {
+    pub fn set(&mut self, name: WindowName, state: WindowState, most: u128) {
+        match self.windows.iter_mut().find(|window| window.name == name) {
+            Some(window) => {
+                let before = std::mem::replace(&mut window.state, state);
+                match rewrite(&mut self.text, window, numbers(before)) {
                     Some(range) => self.changed = self.changed.take().map(|changed| join(changed, range)),
                     None => self.write(),
                 }
             }
             None => {
                 let width = digits::width(most);
-                let mut slot = Slot { name, state, start: 0, widths: [TIME_WIDTH, width, width] };
-                if self.slots.is_empty() {
-                    self.text = Text::from_slice(HEADER);
+                let mut window = LineWindow { name, state, start: 0, widths: [TIME_WIDTH, width, width] };
+                if self.windows.is_empty() {
+                    self.text = ShortText::from_slice(HEADER);
                 }
-                append(&mut self.text, &mut slot);
-                self.slots.push(slot);
+                append(&mut self.text, &mut window);
+                self.windows.push(window);
                 self.changed = None;
             }
         }
     }
 
-    pub fn remove(&mut self, name: Name) {
-        self.slots.retain(|slot| slot.name != name);
+    pub fn remove(&mut self, name: WindowName) {
+        self.windows.retain(|window| window.name != name);
         self.write();
     }
 
     /// Removes names that no longer matter, if there are many names. Returns an error if too many still matter.
     pub fn tidy(&mut self, clock: Clock) -> Result<()> {
-        let before = self.slots.len();
-        if before > ROOMY {
-            self.slots.retain(|slot| clock.until(slot.name.end(&slot.state)) > 0);
+        let before = self.windows.len();
+        if before > COMPACT_ABOVE {
+            self.windows.retain(|window| clock.until(window.name.end(&window.state)) > 0);
         }
-        if self.slots.len() < before {
+        if self.windows.len() < before {
             self.write();
         }
-        if self.slots.len() > MOST {
-            return Err(Error::too_many_windows(MOST));
+        if self.windows.len() > MAX_WINDOWS {
+            return Err(Error::too_many_windows(MAX_WINDOWS));
         }
         Ok(())
     }
 
     /// Writes the whole text again, with more digits where a number needs them.
     fn write(&mut self) {
-        self.text = Text::from_slice(HEADER);
-        self.slots.iter_mut().for_each(|slot| append(&mut self.text, slot));
+        self.text = ShortText::from_slice(HEADER);
+        self.windows.iter_mut().for_each(|window| append(&mut self.text, window));
         self.changed = None;
     }
 
@@ -154,15 +153,15 @@ impl Line {
     /// enough for all of them. It is needed for buckets, whose numbers do not say when they will be full.
     pub fn others_matter_for(
         &self,
-        mut is_of_call: impl FnMut(Name) -> bool,
+        mut is_of_call: impl FnMut(WindowName) -> bool,
         clock: Clock,
         expiry: Option<i64>,
     ) -> u128 {
-        let others = self.slots.iter().filter(|slot| !is_of_call(slot.name));
-        let wait = |slot: &Slot| {
-            let wait = clock.until(slot.name.end(&slot.state));
-            match slot.name {
-                Name::Gcra(_) => expiry.map_or(wait, |at_ms| wait.min(clock.until_expiry(at_ms))),
+        let others = self.windows.iter().filter(|window| !is_of_call(window.name));
+        let wait = |window: &LineWindow| {
+            let wait = clock.until(window.name.end(&window.state));
+            match window.name {
+                WindowName::Gcra(_) => expiry.map_or(wait, |at_ms| wait.min(clock.until_expiry(at_ms))),
                 _ => wait,
             }
         };
@@ -170,26 +169,26 @@ impl Line {
     }
 }
 
-/// Appends a slot to a text, with room for its numbers.
-fn append(text: &mut Text, slot: &mut Slot) {
+/// Appends a window to a text, with room for its numbers.
+fn append(text: &mut ShortText, window: &mut LineWindow) {
     text.push(b' ');
-    slot.name.push(text);
-    slot.start = text.len().saturating_add(1);
-    let mut widths = slot.widths;
-    for ((number, _), width) in slot.numbers().zip(&mut widths) {
+    window.name.push(text);
+    window.start = text.len().saturating_add(1);
+    let mut widths = window.widths;
+    for ((number, _), width) in window.numbers().zip(&mut widths) {
         *width = digits::width(number).max(*width);
         text.push(b' ');
         text.resize(text.len().saturating_add(*width), b'0');
     }
-    slot.widths = widths;
-    rewrite(text, slot, [0; 3]);
+    window.widths = widths;
+    rewrite(text, window, [0; 3]);
 }
 
-/// Writes the numbers of a slot over those in the text, which are these. Returns what changed, from the first digit that
+/// Writes the numbers of a window over those in the text, which are these. Returns what changed, from the first digit that
 /// did to the end of the last number that did; `None` if a number does not fit.
-fn rewrite(text: &mut [u8], slot: &Slot, before: [u128; 3]) -> Option<Range<usize>> {
-    let (mut start, mut changed) = (slot.start, 0..0);
-    for ((number, width), before) in slot.numbers().zip(before) {
+fn rewrite(text: &mut [u8], window: &LineWindow, before: [u128; 3]) -> Option<Range<usize>> {
+    let (mut start, mut changed) = (window.start, 0..0);
+    for ((number, width), before) in window.numbers().zip(before) {
         let end = start.saturating_add(width);
         if number != before {
             let first = digits::fill(text.get_mut(start..end)?, number)?;

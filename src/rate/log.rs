@@ -10,7 +10,7 @@
 //! elements are the difference of their totals, however many elements lie between.
 
 use super::clock::MAX_MICROS;
-use super::digits::{self, Text};
+use super::digits::{self, ShortText};
 use super::duration::{push_duration, stored_millis};
 use super::rule::MAX_LIMIT;
 use crate::error::{Error, Result};
@@ -26,7 +26,6 @@ pub trait Log {
     /// The first entry whose time is greater than `micros`, which may be negative.
     fn first_after(&mut self, micros: i64) -> Result<Option<Entry>>;
 
-    /// How many entries there are.
     fn entries(&mut self) -> u64;
 
     /// How many of them have a time up to and including this one.
@@ -36,7 +35,6 @@ pub trait Log {
     fn walk_back(&mut self, visit: &mut dyn FnMut(Entry) -> bool) -> Result<()>;
 }
 
-/// A call that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub(super) micros: i64,
@@ -75,9 +73,8 @@ impl Entry {
         self.total.saturating_add(self.cost)
     }
 
-    /// The sorted-set element of this entry.
-    pub(super) fn element(self) -> Text {
-        let mut element = Text::new();
+    pub(super) fn element(self) -> ShortText {
+        let mut element = ShortText::new();
         digits::push(&mut element, digits::width(self.total.into()) as u64);
         digits::push(&mut element, self.total);
         if self.cost != 1 {

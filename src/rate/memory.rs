@@ -60,7 +60,7 @@ pub struct Limiter {
 impl Limiter {
     /// What the server does with a request for one key.
     pub fn run_by(&mut self, request: &Request, clock: Clock) -> Result<Answer> {
-        run(request, clock, &mut [Part::whole(self, request)])
+        run(request, clock, &mut [KeyRules::whole(self, request)])
     }
 
     fn append(&mut self, append: &Append) {

@@ -22,14 +22,14 @@ pub mod memory;
 mod request;
 mod rule;
 mod sliding;
-mod slot;
 mod strings;
 mod verdict;
+mod window;
 
 #[cfg(test)]
 mod tests;
 
-pub use call::{run, Answer, Key, Part};
+pub use call::{run, Answer, Key, KeyRules};
 pub use clock::Clock;
 pub use duration::parse_duration;
 pub use lease::{last_token, lease_end, token, Grant, Holders, Leases, Renewal, LAST};
@@ -37,6 +37,6 @@ pub use line::SHORTEST_TEXT;
 pub use log::{Entry, Log};
 pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, Rules};
 pub use rule::{parse_limit, Rule};
-pub use sliding::{recognise_log, Append, GiveBack, LogWrite};
-pub use strings::{recognise_string, StringWrite};
+pub use sliding::{check_is_log, Append, GiveBack, LogWrite};
+pub use strings::{check_is_string_limiter, StringWrite};
 pub use verdict::Verdict;

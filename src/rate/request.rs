@@ -179,10 +179,10 @@ fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Resu
         if rules.len() >= MAX_RULES {
             return Err(Error::too_many_rules(MAX_RULES));
         }
-        let mut parts = word.splitn(3, |byte| *byte == b'/');
-        let limit = parts.next().unwrap_or_default();
-        rules.push(match parts.next() {
-            Some(window) => Rule::parse(limit, Some(window).filter(|window| !window.is_empty()), parts.next())?,
+        let mut keys = word.splitn(3, |byte| *byte == b'/');
+        let limit = keys.next().unwrap_or_default();
+        rules.push(match keys.next() {
+            Some(window) => Rule::parse(limit, Some(window).filter(|window| !window.is_empty()), keys.next())?,
             None => {
                 // An option or another rule in one word means that the window was forgotten.
                 let window = words.next_if(|next| Keyword::of(next).is_none() && !next.contains(&b'/'));

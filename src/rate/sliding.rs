@@ -5,13 +5,13 @@
 //! entries are dropped when it moves, or once they are an eighth of the log: in steady traffic, a call that passes only
 //! adds one element.
 
-use super::call::Outcome;
+use super::call::KeyAction;
 use super::clock::{micros_of, slack, Clock, MICROS_OF_MILLI};
-use super::digits::Text;
+use super::digits::ShortText;
 use super::log::{Entry, Log};
 use super::request::Request;
 use super::rule::Rule;
-use super::verdict::{wait_for, Standing, Standings, Wait};
+use super::verdict::{wait_for, RuleResult, RuleResults, Wait};
 use crate::error::{Error, Result};
 
 /// How many entries are checked one by one to find the end of a wait, before the search bisects. If costs are similar,
@@ -20,35 +20,28 @@ const STEPS_BEFORE_BISECTION: usize = 4;
 /// Stale entries are dropped once they hold one in so many of the log's units.
 const DROP_FRACTION: u64 = 8;
 
-/// What to write to a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogWrite {
-    /// A call was counted.
     Append(Append),
-    /// Units were given back.
     GiveBack(GiveBack),
 }
 
-/// What a call writes to the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Append {
     /// The new element's score; exact in a double.
     pub micros: i64,
-    /// The new element.
-    pub element: Text,
+    pub element: ShortText,
     /// Entries to drop: those with a time up to and including this one. `None` if there are none, or few.
     pub drop_through: Option<i64>,
     /// The expiry to set, in Unix ms. `None` if the key lasts long enough as it is.
     pub expire_at_ms: Option<i64>,
 }
 
-/// What a refund changes in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiveBack {
-    /// How many of the newest entries are removed.
     pub remove_newest: u64,
     /// Then the newest remaining entry is replaced: its score, the old element, and the new one.
-    pub shorten: Option<(i64, Text, Text)>,
+    pub shorten: Option<(i64, ShortText, ShortText)>,
 }
 
 /// The result of a call on one log, before it is written.
@@ -98,12 +91,12 @@ impl Ends {
 
 impl<'r> SlidingLimiter<'r> {
     /// Evaluates the rules of a key with its log, `None` if the key does not exist. Appends the result of each rule.
-    pub fn judge<L: Log>(
+    pub fn evaluate<L: Log>(
         request: &'r Request,
         rules: &'r [Rule],
         clock: Clock,
         mut log: Option<&mut L>,
-        standings: &mut Standings,
+        results: &mut RuleResults,
     ) -> Result<SlidingLimiter<'r>> {
         let ends = match &mut log {
             Some(log) => Ends::of(*log)?,
@@ -122,7 +115,7 @@ impl<'r> SlidingLimiter<'r> {
             stale: Stale { through: at.saturating_sub(micros_of(longest_ms)), units: 0, must_go: false },
         };
         let Some((log, ends)) = log.zip(ends) else {
-            standings.extend(rules.iter().map(|rule| limiter.of_empty(rule)));
+            results.extend(rules.iter().map(|rule| limiter.result_of_empty(rule)));
             return Ok(limiter);
         };
         let first_live = ends.first_after(log, limiter.stale.through)?;
@@ -134,12 +127,12 @@ impl<'r> SlidingLimiter<'r> {
                 Some(live) if rule.millis() == longest_ms => Some(live),
                 _ => ends.first_after(log, rule.window_before(at))?,
             };
-            let mut standing = limiter.standing(log, rule, ends, first)?;
+            let mut result = limiter.result(log, rule, ends, first)?;
             if let Some(until) = full_until {
-                standing.left = 0;
-                standing.wait = standing.wait.max(Wait::Micros(clock.until(until)));
+                result.remaining = 0;
+                result.wait = result.wait.max(Wait::Micros(clock.until(until)));
             }
-            standings.push(standing);
+            results.push(result);
         }
         Ok(limiter)
     }
@@ -156,43 +149,42 @@ impl<'r> SlidingLimiter<'r> {
         Ok(first_live.filter(|_| is_full).map(|live| live.micros.saturating_add(micros_of(self.longest_ms))))
     }
 
-    fn of_empty(&self, rule: &Rule) -> Standing {
+    fn result_of_empty(&self, rule: &Rule) -> RuleResult {
         let wait = if self.request.cost > rule.limit { Wait::Forever } else { Wait::None };
         let reset_if_taken = self.clock.until(rule.window_after(self.at));
-        Standing { capacity: rule.limit, left: rule.limit, wait, reset: 0, reset_if_taken, closed: false }
+        RuleResult { capacity: rule.limit, remaining: rule.limit, wait, reset: 0, reset_if_taken, closed: false }
     }
 
     /// What a rule says of the call, by the entries from `first` on, which are within its window.
-    fn standing<L: Log>(&self, log: &mut L, rule: &Rule, ends: Ends, first: Option<Entry>) -> Result<Standing> {
-        let empty = self.of_empty(rule);
+    fn result<L: Log>(&self, log: &mut L, rule: &Rule, ends: Ends, first: Option<Entry>) -> Result<RuleResult> {
+        let empty = self.result_of_empty(rule);
         let Some(first) = first else { return Ok(empty) };
         let used = units_between(first.total, ends.newest.end())?;
-        let left = rule.limit.saturating_sub(used);
+        let remaining = rule.limit.saturating_sub(used);
         let cost = self.request.cost;
-        let wait = wait_for(cost, left, rule.limit, || {
+        let wait = wait_for(cost, remaining, rule.limit, || {
             let room_needed = rule.limit.saturating_sub(cost);
-            let leaves = time_of_leaving(log, first, ends.newest, used.saturating_sub(room_needed))?;
+            let leaves = time_when_left(log, first, ends.newest, used.saturating_sub(room_needed))?;
             Ok(self.clock.until(rule.window_after(leaves)))
         })?;
         let reset = if used > 0 { self.clock.until(rule.window_after(ends.newest.micros)) } else { 0 };
-        Ok(Standing { left, wait, reset, ..empty })
+        Ok(RuleResult { remaining, wait, reset, ..empty })
     }
 
     /// What to write to the log, if anything. `expiry` is that of the key.
     pub(super) fn write<L: Log>(
         &self,
-        outcome: Outcome,
+        action: KeyAction,
         log: Option<&mut L>,
         expiry: Option<i64>,
     ) -> Result<Option<LogWrite>> {
-        match outcome {
-            Outcome::Nothing => Ok(None),
-            Outcome::Take | Outcome::Deny { .. } => self.take(expiry).map(Some),
-            Outcome::Refund => self.refund(log),
+        match action {
+            KeyAction::Nothing => Ok(None),
+            KeyAction::Take | KeyAction::Deny { .. } => self.take(expiry).map(Some),
+            KeyAction::Refund => self.refund(log),
         }
     }
 
-    /// Counts the call.
     fn take(&self, expiry: Option<i64>) -> Result<LogWrite> {
         let cost = self.request.cost;
         let (first, total) = self.ends.map_or((0, 0), |ends| (ends.oldest.total, ends.newest.end()));
@@ -243,7 +235,7 @@ impl<'r> SlidingLimiter<'r> {
 }
 
 /// An error unless the sorted set under the key is a limiter's log.
-pub fn recognise_log<L: Log>(log: &mut L) -> Result<()> {
+pub fn check_is_log<L: Log>(log: &mut L) -> Result<()> {
     Ends::of(log)?.map(drop).ok_or_else(Error::not_a_log)
 }
 
@@ -253,7 +245,7 @@ fn units_between(total: u64, end: u64) -> Result<u64> {
 
 /// The time of the entry with which the oldest `units`, counted from `first`, have left the window. Totals grow with
 /// time, so this is a binary search by time, and takes O(log n) reads of the log.
-fn time_of_leaving<L: Log>(log: &mut L, first: Entry, newest: Entry, units: u64) -> Result<i64> {
+fn time_when_left<L: Log>(log: &mut L, first: Entry, newest: Entry, units: u64) -> Result<i64> {
     if units <= first.cost {
         return Ok(first.micros);
     }

@@ -3,44 +3,38 @@
 
 use smallvec::SmallVec;
 
-use super::call::Outcome;
+use super::call::KeyAction;
 use super::clock::{slack, Clock};
 use super::line::Line;
 use super::request::{Algorithm, Request};
 use super::rule::Rule;
-use super::slot::{Name, State};
-use super::verdict::{Standing, Standings};
+use super::verdict::{RuleResult, RuleResults};
+use super::window::{WindowName, WindowState};
 use super::{counter, fixed, gcra};
 use crate::error::Result;
 
 /// The result of a rule for a call, and the state after the call.
-pub(super) struct Judged {
+pub(super) struct RuleEvaluation {
     /// Its waits count from the time that verdicts use.
-    pub standing: Standing,
+    pub result: RuleResult,
     /// The state if the call is counted, including by `FORCE`.
-    pub taken: State,
+    pub taken: WindowState,
     /// The largest amount after a call without `FORCE`.
     pub most: u128,
 }
 
-/// What to write to the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StringWrite<'l> {
-    /// It is to hold this text, and to expire then.
+    /// The key is to hold this text and to expire at this time.
     Set {
-        /// All of it.
         text: &'l [u8],
-        /// Unix ms.
         expire_at_ms: i64,
     },
     /// These bytes replace as many of its text. Its length and its expiry stay.
     Overwrite {
-        /// Where they begin.
         offset: usize,
-        /// At least one.
         bytes: &'l [u8],
     },
-    /// Nothing is left of it.
     Unlink,
 }
 
@@ -53,40 +47,38 @@ pub struct StringLimiter<'r> {
     numbers: SmallVec<[Numbers; 2]>,
 }
 
-/// What a rule keeps in the text.
 struct Numbers {
-    name: Name,
+    name: WindowName,
     /// The state if the call is counted.
-    taken: State,
+    taken: WindowState,
     /// The largest amount to expect.
     most: u128,
 }
 
 impl<'r> StringLimiter<'r> {
-    /// For the rules of a key, which are still to be evaluated.
     pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> StringLimiter<'r> {
         StringLimiter { request, rules, clock, line: Line::default(), numbers: SmallVec::new() }
     }
 
     /// Evaluates the rules of a key with its text, `None` if the key does not exist. Appends the result of each rule.
-    pub fn judge(&mut self, text: Option<&[u8]>, standings: &mut Standings) -> Result<()> {
+    pub fn evaluate(&mut self, text: Option<&[u8]>, results: &mut RuleResults) -> Result<()> {
         let (request, clock) = (self.request, self.clock);
         if let Some(text) = text {
             self.line.read(text)?;
         }
-        let closed_for = self.line.get(Name::Closed).map_or(0, |closed| clock.until(closed.micros()));
+        let closed_for = self.line.get(WindowName::Closed).map_or(0, |closed| clock.until(closed.micros()));
         for rule in self.rules {
-            let name = Name::of(request.algorithm, rule);
+            let name = WindowName::of(request.algorithm, rule);
             let state = self.line.get(name);
             // Each by its own newest time: what another window has seen must not let a call through here.
             let at = clock.not_before(state.map(|state| state.micros()));
-            let Judged { standing, taken, most } = match request.algorithm {
-                Algorithm::Counter => counter::judge(state, rule, request.cost, at),
-                Algorithm::Gcra => gcra::judge(state, rule, request.cost, at),
-                _ => fixed::judge(state, rule, request.cost, at),
+            let RuleEvaluation { result, taken, most } = match request.algorithm {
+                Algorithm::Counter => counter::evaluate(state, rule, request.cost, at),
+                Algorithm::Gcra => gcra::evaluate(state, rule, request.cost, at),
+                _ => fixed::evaluate(state, rule, request.cost, at),
             }?;
-            let standing = standing.seen_from_behind(clock.until(at));
-            standings.push(if closed_for > 0 { standing.closed_for(closed_for, request.cost) } else { standing });
+            let result = result.shift_waits(clock.until(at));
+            results.push(if closed_for > 0 { result.closed_for(closed_for, request.cost) } else { result });
             self.numbers.push(Numbers { name, taken, most });
         }
         Ok(())
@@ -95,15 +87,15 @@ impl<'r> StringLimiter<'r> {
     /// What to write to the key, if anything. `expiry` is its current expiry.
     pub(super) fn write(
         &mut self,
-        outcome: Outcome,
-        standings: &[Standing],
+        action: KeyAction,
+        results: &[RuleResult],
         expiry: Option<i64>,
     ) -> Result<Option<StringWrite<'_>>> {
-        match outcome {
-            Outcome::Nothing => Ok(None),
-            Outcome::Take => self.check(true, false, standings, expiry),
-            Outcome::Deny { counts, closes } => self.check(counts, closes, standings, expiry),
-            Outcome::Refund => self.refund(expiry),
+        match action {
+            KeyAction::Nothing => Ok(None),
+            KeyAction::Take => self.check(true, false, results, expiry),
+            KeyAction::Deny { counts, closes } => self.check(counts, closes, results, expiry),
+            KeyAction::Refund => self.refund(expiry),
         }
     }
 
@@ -112,19 +104,19 @@ impl<'r> StringLimiter<'r> {
         &mut self,
         takes: bool,
         closes: bool,
-        standings: &[Standing],
+        results: &[RuleResult],
         expiry: Option<i64>,
     ) -> Result<Option<StringWrite<'_>>> {
         let mut wait = 0;
-        for (Numbers { name, taken, most }, standing) in self.numbers.iter().zip(standings) {
+        for (Numbers { name, taken, most }, result) in self.numbers.iter().zip(results) {
             if takes {
                 self.line.set(*name, *taken, *most);
             }
-            wait = if takes { standing.reset_if_taken } else { standing.reset }.max(wait);
+            wait = if takes { result.reset_if_taken } else { result.reset }.max(wait);
         }
         if let Some(millis) = self.request.penalty_ms.filter(|_| closes) {
-            let end = State { at_ms: self.clock.after_millis(millis), amount: 0, previous: 0 };
-            self.line.set(Name::Closed, end, 0);
+            let end = WindowState { at_ms: self.clock.after_millis(millis), amount: 0, previous: 0 };
+            self.line.set(WindowName::Closed, end, 0);
         }
         self.text_for(wait, expiry)
     }
@@ -156,9 +148,9 @@ impl<'r> StringLimiter<'r> {
             return Ok(Some(StringWrite::Unlink));
         }
         // The rules say how long the new text matters, as they would say it of a text that was read.
-        let mut after = Standings::new();
-        StringLimiter::new(self.request, self.rules, self.clock).judge(Some(self.line.text()), &mut after)?;
-        let wait = after.iter().map(|standing| standing.reset).max();
+        let mut after = RuleResults::new();
+        StringLimiter::new(self.request, self.rules, self.clock).evaluate(Some(self.line.text()), &mut after)?;
+        let wait = after.iter().map(|result| result.reset).max();
         self.text_for(wait.unwrap_or(0), expiry)
     }
 
@@ -187,7 +179,6 @@ impl<'r> StringLimiter<'r> {
     }
 }
 
-/// An error unless a text is a limiter's.
-pub fn recognise_string(text: &[u8]) -> Result<()> {
+pub fn check_is_string_limiter(text: &[u8]) -> Result<()> {
     Line::default().read(text)
 }

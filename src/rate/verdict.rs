@@ -8,13 +8,10 @@ use crate::error::Result;
 /// The reply to the client. All fields except `limited` are about the rule that `rule` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the call is denied.
     pub limited: bool,
     /// The most that the rule lets through at once.
     pub limit: u64,
-    /// Units left.
     pub remaining: u64,
-    /// When the call could pass.
     pub retry_after: Wait,
     /// Microseconds until that rule is fully replenished.
     pub reset_after: u128,
@@ -66,25 +63,22 @@ fn integer(value: u64) -> i64 {
 /// How long until a call could pass, on the caller's clock. Ordered so that the greatest is the one to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
-    /// It passes now.
     #[default]
     None,
     /// A bucket of the largest size that is refilled at the slowest rate takes more of them than a u64 holds.
     Micros(u128),
-    /// It can never pass.
     Forever,
 }
 
-/// What the rules of a call say.
-pub(super) type Standings = SmallVec<[Standing; 2]>;
+pub(super) type RuleResults = SmallVec<[RuleResult; 2]>;
 
 /// What one rule says of a call.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct RuleResult {
     /// The most that the rule ever lets through at once.
     pub capacity: u64,
     /// Units left as it stands.
-    pub left: u64,
+    pub remaining: u64,
     pub wait: Wait,
     /// Microseconds until it is fully replenished, as it stands.
     pub reset: u128,
@@ -94,11 +88,11 @@ pub(super) struct Standing {
     pub closed: bool,
 }
 
-impl Standing {
+impl RuleResult {
     /// Waits count from the caller's clock, which may be behind the one that decides.
-    pub fn seen_from_behind(self, behind: u128) -> Standing {
+    pub fn shift_waits(self, behind: u128) -> RuleResult {
         let later = |wait: u128| if wait == 0 { 0 } else { wait.saturating_add(behind) };
-        Standing {
+        RuleResult {
             wait: match self.wait {
                 Wait::Micros(wait) => Wait::Micros(later(wait)),
                 other => other,
@@ -110,9 +104,9 @@ impl Standing {
     }
 
     /// For a limiter that is closed for this long.
-    pub fn closed_for(self, micros: u128, cost: u64) -> Standing {
-        Standing {
-            left: 0,
+    pub fn closed_for(self, micros: u128, cost: u64) -> RuleResult {
+        RuleResult {
+            remaining: 0,
             wait: if cost == 0 { Wait::None } else { self.wait.max(Wait::Micros(micros)) },
             reset: self.reset.max(micros),
             closed: true,
@@ -120,17 +114,15 @@ impl Standing {
         }
     }
 
-    /// Whether the rule denies the call.
     pub fn denies(&self) -> bool {
         self.wait != Wait::None
     }
 
-    /// The verdict of this rule alone.
     pub fn verdict(&self, number: u64, consumed: Option<u64>) -> Verdict {
         Verdict {
             limited: self.denies(),
             limit: self.capacity,
-            remaining: self.left.saturating_sub(consumed.unwrap_or(0)),
+            remaining: self.remaining.saturating_sub(consumed.unwrap_or(0)),
             retry_after: self.wait,
             reset_after: if consumed.is_some() { self.reset_if_taken } else { self.reset },
             rule: if self.closed { 0 } else { number },
@@ -139,27 +131,27 @@ impl Standing {
 }
 
 /// The answer to a call, from the results of all rules, in order. `consumed` is what was taken from each.
-pub(super) fn verdict(standings: &[Standing], consumed: Option<u64>) -> Option<Verdict> {
-    let numbered = || (1_u64..).zip(standings);
+pub(super) fn verdict(results: &[RuleResult], consumed: Option<u64>) -> Option<Verdict> {
+    let numbered = || (1_u64..).zip(results);
     // Strict comparisons: the first of equals stays.
     let longest_wait = numbered().reduce(|best, next| if next.1.wait > best.1.wait { next } else { best })?;
-    let (number, standing) = if longest_wait.1.denies() {
+    let (number, result) = if longest_wait.1.denies() {
         longest_wait
     } else {
         // All rules lose the same cost, so that the rule with the fewest units left now is the one afterwards.
-        numbered().reduce(|best, next| if next.1.left < best.1.left { next } else { best })?
+        numbered().reduce(|best, next| if next.1.remaining < best.1.remaining { next } else { best })?
     };
-    Some(standing.verdict(number, consumed))
+    Some(result.verdict(number, consumed))
 }
 
 /// In all algorithms, the units left are whole, and a call passes if it costs no more than that.
 pub(super) fn wait_for(
     cost: u64,
-    left: u64,
+    remaining: u64,
     capacity: u64,
     wait_if_denied: impl FnOnce() -> Result<u128>,
 ) -> Result<Wait> {
-    if cost <= left {
+    if cost <= remaining {
         Ok(Wait::None)
     } else if cost > capacity {
         Ok(Wait::Forever)

@@ -6,7 +6,9 @@ use std::os::raw::c_int;
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
 
 use super::api::{Args, Ctx, Reply, Text};
+use super::module::flags_of;
 use super::store::{Change, Effects};
+use crate::docs::KeyUse;
 
 /// A running command. It borrows its arguments for as long as it lives, so effects can be noted without copies.
 pub struct Call<'a> {
@@ -59,6 +61,16 @@ impl<'a> Call<'a> {
     pub fn tell_key(&self, position: usize) {
         // SAFETY: the context is that of a request for keys.
         unsafe { api!(RedisModule_KeyAtPos)(self.ctx.raw(), c_int::try_from(position).unwrap_or(c_int::MAX)) };
+    }
+
+    /// Tells the position of a key, and what happens to it, if the server only asked for that.
+    pub fn tell_use(&self, position: usize, usage: KeyUse) {
+        if self.asked.get() {
+            let position = c_int::try_from(position).unwrap_or(c_int::MAX);
+            let flags = flags_of(usage).cast_signed();
+            // SAFETY: the context is that of a request for keys.
+            unsafe { api!(RedisModule_KeyAtPosWithFlags)(self.ctx.raw(), position, flags) };
+        }
     }
 
     /// The arguments behind the command's name.

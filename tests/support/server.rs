@@ -160,6 +160,13 @@ impl Server {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// How often the module panicked, for a test that made it do so. The log is emptied: any other panic fails its test.
+    pub fn take_panics(&self) -> usize {
+        let panics = self.log().matches("panicked at").count();
+        fs::write(self.log_path(), "").expect("the log can be emptied");
+        panics
+    }
+
     /// A connection that speaks RESP2.
     #[track_caller]
     pub fn connect(&self) -> Connection {

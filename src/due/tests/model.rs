@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use crate::due::{
-    acknowledge, add, next_due, prolong, tally, Demand, Items, LeaseEnd, Only, ReadItems, Serials, State, Tally,
+    acknowledge, add, add_again, next_due, prolong, tally, Addition, Dead, Demand, Items, LeaseEnd, Only, ReadItems,
+    Serials, State, Tally,
 };
 use crate::error::Result;
 
@@ -62,6 +63,8 @@ struct Known {
     due: i64,
     /// The token that acknowledges it, and the number of claims.
     held: Option<(i64, i64)>,
+    /// It was added again since it was claimed.
+    again: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -71,16 +74,21 @@ enum Step {
         at: i64,
         only: Only,
     },
+    Again {
+        item: u8,
+    },
     Claim {
         count: usize,
         lease: i64,
+        /// After how many attempts items are given up.
+        attempts: Option<i64>,
     },
     Pop {
         count: usize,
     },
     /// With the token that some worker got once, of any item.
     Ack {
-        got: usize,
+        got: Vec<usize>,
     },
     Move {
         got: usize,
@@ -116,9 +124,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     ];
     let step = prop_oneof![
         4 => (item.clone(), time.clone(), only).prop_map(|(item, at, only)| Step::Add { item, at, only }),
-        6 => (1_usize..5, 1_i64..60).prop_map(|(count, lease)| Step::Claim { count, lease }),
+        2 => item.clone().prop_map(|item| Step::Again { item }),
+        6 => (1_usize..5, 1_i64..60, proptest::option::of(1_i64..4))
+            .prop_map(|(count, lease, attempts)| Step::Claim { count, lease, attempts }),
         1 => (1_usize..3).prop_map(|count| Step::Pop { count }),
-        4 => (0_usize..1000).prop_map(|got| Step::Ack { got }),
+        4 => proptest::collection::vec(0_usize..1000, 1..4).prop_map(|got| Step::Ack { got }),
         3 => (0_usize..1000, time.clone()).prop_map(|(got, until)| Step::Move { got, until }),
         1 => (0_i64..1 << 52, item.clone()).prop_map(|(token, item)| Step::Forge { token, item }),
         5 => time.prop_map(|to| Step::Clock { to }),
@@ -131,6 +141,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// The list that is tested, the model, and every claim that was ever given out.
 struct World {
     list: List,
+    dead: List,
     known: BTreeMap<u8, Known>,
     given: Vec<(u8, i64)>,
     now: i64,
@@ -149,13 +160,14 @@ impl World {
     fn step(&mut self, step: &Step) {
         match *step {
             Step::Add { item, at, only } => self.add(item, at, only),
-            Step::Claim { count, lease } => self.take(count, Some(lease)),
-            Step::Pop { count } => self.take(count, None),
-            Step::Ack { got } => {
-                let Some((item, token)) = self.given_once(got) else { return };
-                self.acknowledge(token, item);
+            Step::Again { item } => self.add_again(item),
+            Step::Claim { count, lease, attempts } => self.take(count, Some(lease), attempts),
+            Step::Pop { count } => self.take(count, None, None),
+            Step::Ack { ref got } => {
+                let claims = got.iter().filter_map(|got| self.given_once(*got));
+                self.acknowledge(claims.map(|(item, token)| (token, item)).collect());
             }
-            Step::Forge { token, item } => self.acknowledge(token, item),
+            Step::Forge { token, item } => self.acknowledge(vec![(token, item)]),
             Step::Move { got, until } => {
                 let Some((item, token)) = self.given_once(got) else { return };
                 let held = self.holds(token, item);
@@ -165,7 +177,7 @@ impl World {
                 match new {
                     Some(new) => {
                         let known = self.known.get_mut(&item).unwrap();
-                        *known = Known { due: until, held: known.held.map(|(_, attempt)| (new, attempt)) };
+                        *known = Known { due: until, held: known.held.map(|(_, attempt)| (new, attempt)), ..*known };
                         self.given.push((item, new));
                     }
                     None => assert_eq!(self.list, before),
@@ -198,19 +210,56 @@ impl World {
         let wanted = !live && only != excluded;
         let before = self.list.clone();
         let new = add(&mut self.list, &item, at, self.now, only);
-        assert_eq!(new, wanted && !there);
         if wanted {
-            self.known.insert(item, Known { due: at, held: None });
+            assert_eq!(new, if there { Addition::Existing } else { Addition::New });
+            self.known.insert(item, Known { due: at, held: None, again: false });
         } else {
-            assert_eq!(self.list, before);
+            assert_eq!((new, &self.list), (Addition::Refused, &before));
         }
     }
 
-    fn take(&mut self, count: usize, lease: Option<i64>) {
-        let expected: Vec<(i64, u8)> = self.due().into_iter().take(count).collect();
+    fn add_again(&mut self, item: u8) {
+        let there = self.list.0.contains_key(&item);
+        let new = add_again(&mut self.list, &item, self.now);
+        assert_eq!(new, if there { Addition::Existing } else { Addition::New });
+        let known = self.known.entry(item).or_insert(Known { due: i64::MAX, held: None, again: false });
+        if known.held.is_some() {
+            known.again = true;
+        } else {
+            known.due = known.due.min(self.now);
+        }
+    }
+
+    /// Those that come back once too often before `count` others that come back.
+    fn given_up(&self, count: usize, attempts: i64) -> Vec<u8> {
+        let mut dead = Vec::new();
+        let mut alive = 0;
+        for (_, item) in self.due() {
+            match self.known[&item].held {
+                Some((_, attempt)) if alive < count && attempt >= attempts => dead.push(item),
+                Some(_) => alive += 1,
+                None => {}
+            }
+        }
+        dead
+    }
+
+    fn take(&mut self, count: usize, lease: Option<i64>, attempts: Option<i64>) {
+        let dead = attempts.map_or(Vec::new(), |attempts| self.given_up(count, attempts));
+        for item in &dead {
+            self.known.remove(item);
+        }
+        let tried = |item: &u8| self.known[item].held.map_or(0, |(_, attempt)| attempt);
+        let alive = |(_, item): &(i64, u8)| attempts.is_none_or(|attempts| tried(item) < attempts);
+        let expected: Vec<(i64, u8)> = self.due().into_iter().filter(alive).take(count).collect();
         let until = lease.map(|lease| end(self.now + lease));
-        let rows = Demand { count, until }.take(&mut self.list, self.now, &self.serials);
+        let mut graves = self.dead.clone();
+        graves.0.extend(dead.iter().map(|item| (*item, self.now as f64)));
+        let bury = attempts.map(|attempts| Dead { attempts, items: &mut self.dead });
+        let rows = Demand { count, until }.take(&mut self.list, self.now, &self.serials, bury);
         assert_eq!(rows.iter().map(|row| (row.due, row.item)).collect::<Vec<_>>(), expected);
+        assert_eq!(self.dead, graves);
+        assert!(dead.iter().all(|item| !self.list.0.contains_key(item)));
         for row in rows {
             let before = self.known.remove(&row.item).unwrap();
             let Some(lease) = lease else {
@@ -222,18 +271,32 @@ impl World {
             // Nobody who had the item before, however it came back, has the same token.
             let recent = self.given.iter().rev().take(63);
             assert!(recent.filter(|(item, _)| *item == row.item).all(|(_, old)| *old != hold.token()));
-            self.known.insert(row.item, Known { due: hold.until, held: Some((hold.token(), hold.attempt)) });
+            let held = Some((hold.token(), hold.attempt));
+            self.known.insert(row.item, Known { due: hold.until, held, again: false });
             self.given.push((row.item, hold.token()));
         }
     }
 
-    fn acknowledge(&mut self, token: i64, item: u8) {
-        let held = self.holds(token, item);
+    fn acknowledge(&mut self, claims: Vec<(i64, u8)>) {
         let before = self.list.clone();
-        assert_eq!(acknowledge(&mut self.list, token, &item), held);
-        if held {
-            self.known.remove(&item);
-        } else {
+        let got = acknowledge(&mut self.list, &claims, self.now);
+        let (mut again, mut done) = (0, Vec::new());
+        for (token, item) in &claims {
+            match self.known.get_mut(item) {
+                Some(known) if known.held.is_none_or(|(own, _)| own != *token) => {}
+                Some(known) if known.again => {
+                    *known = Known { due: self.now, held: None, again: false };
+                    again += 1;
+                }
+                Some(_) => {
+                    self.known.remove(item);
+                    done.push(item);
+                }
+                None => {}
+            }
+        }
+        assert_eq!((got.again, got.done), (again, done.clone()));
+        if again == 0 && done.is_empty() {
             assert_eq!(self.list, before, "a stale token changed something");
         }
     }
@@ -246,6 +309,7 @@ impl World {
                 Some(known) => {
                     assert_eq!(state.due(), Some(known.due));
                     assert_eq!(state.hold().map(|hold| (hold.token(), hold.attempt)), known.held);
+                    assert_eq!(state.hold().is_some_and(|hold| hold.again), known.again);
                 }
                 None => assert_eq!(state, State::Invalid),
             }
@@ -269,8 +333,8 @@ proptest! {
     /// A worker that dies between two steps is one that never acknowledges: all that it held is due again.
     #[test]
     fn no_item_is_lost_or_held_twice(steps in steps()) {
-        let (list, known, given) = (List::default(), BTreeMap::new(), Vec::new());
-        let mut world = World { list, known, given, now: TODAY, serials: Serials::starting_from(0) };
+        let (list, dead, known, given) = (List::default(), List::default(), BTreeMap::new(), Vec::new());
+        let mut world = World { list, dead, known, given, now: TODAY, serials: Serials::starting_from(0) };
         for step in &steps {
             world.step(step);
             world.check();
@@ -278,9 +342,13 @@ proptest! {
         // Once every lease has ended, whatever nobody acknowledged is due.
         world.now = TODAY + 1_000;
         prop_assert_eq!(world.due().len(), world.known.len());
-        world.take(100, Some(1));
+        world.take(100, Some(1), None);
         world.check();
     }
+}
+
+fn acknowledges(list: &mut List, token: i64) -> bool {
+    acknowledge(list, &[(token, 7)], TODAY).done == [&7]
 }
 
 #[test]
@@ -288,21 +356,21 @@ fn an_expired_lease_is_acknowledged_until_somebody_claims_or_moves_the_item() {
     let mut list = List::default();
     let serials = Serials::starting_from(0);
     let claim = |list: &mut List, now: i64| {
-        let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials);
+        let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
         rows.first().map(|row| row.hold.unwrap().token())
     };
     add(&mut list, &7, TODAY + 100, TODAY, Only::Any);
     let first = claim(&mut list, 100).unwrap();
     assert_eq!(claim(&mut list, 109), None);
     let mut late = list.clone();
-    assert!(acknowledge(&mut late, first, &7));
+    assert!(acknowledges(&mut late, first));
 
     let second = claim(&mut list, 110).unwrap();
-    assert!(!acknowledge(&mut list, first, &7));
+    assert!(!acknowledges(&mut list, first));
     assert_eq!(prolong(&mut list, first, &7, end(TODAY + 500), &serials), None);
     let moved = prolong(&mut list, second, &7, end(TODAY + 500), &serials).unwrap();
-    assert!(!acknowledge(&mut list, second, &7));
-    assert!(acknowledge(&mut list, moved, &7));
+    assert!(!acknowledges(&mut list, second));
+    assert!(acknowledges(&mut list, moved));
     assert_eq!(list, List::default());
 }
 
@@ -311,14 +379,14 @@ fn a_live_claim_is_not_moved_by_an_addition_and_a_lapsed_one_is() {
     let mut list = List::default();
     let serials = Serials::starting_from(0);
     let claim = |list: &mut List, now: i64| {
-        let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials);
+        let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
         rows.first().map(|row| row.hold.unwrap().token())
     };
     add(&mut list, &7, TODAY + 100, TODAY, Only::Any);
     let token = claim(&mut list, 100).unwrap();
-    assert!(!add(&mut list, &7, TODAY + 200, TODAY + 109, Only::Any));
+    assert_eq!(add(&mut list, &7, TODAY + 200, TODAY + 109, Only::Any), Addition::Refused);
     assert_eq!(next_due(&list), Some(TODAY + 110));
-    assert!(!add(&mut list, &7, TODAY + 200, TODAY + 110, Only::Any));
+    assert_eq!(add(&mut list, &7, TODAY + 200, TODAY + 110, Only::Any), Addition::Existing);
     assert_eq!(next_due(&list), Some(TODAY + 200));
-    assert!(!acknowledge(&mut list, token, &7));
+    assert!(!acknowledges(&mut list, token));
 }

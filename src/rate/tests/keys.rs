@@ -9,8 +9,8 @@ fn run_all(limiters: &mut [Limiter], of: &[usize], request: &Request, micros: i6
     let places: Vec<Vec<usize>> = (0..limiters.len()).map(numbers).collect();
     let rules: Vec<Rules> = places.iter().map(|numbers| request.rules_at(numbers)).collect::<Result<_>>()?;
     let keys = limiters.iter_mut().zip(&rules).zip(&places);
-    let mut parts: Vec<_> = keys.map(|((limiter, rules), numbers)| Part::some(limiter, rules, numbers)).collect();
-    let answer = run(request, Clock::new(micros, None), &mut parts)?;
+    let mut keys: Vec<_> = keys.map(|((limiter, rules), numbers)| KeyRules::some(limiter, rules, numbers)).collect();
+    let answer = run(request, Clock::new(micros, None), &mut keys)?;
     Ok((answer.verdict()?, answer.each().collect()))
 }
 

@@ -122,7 +122,7 @@ impl Model {
     }
 
     /// For a call of this cost, the state as it is: `[limited, limit, remaining, retry, reset, rule]`.
-    fn standing(&self, call: &ModelCall, cost: u64) -> [i64; 6] {
+    fn result(&self, call: &ModelCall, cost: u64) -> [i64; 6] {
         let closed = (self.closed_until - call.now).max(0);
         let of_rule = |(number, rule): (usize, &ModelRule)| {
             let (newest, capacity) = (self.newest(*rule), rule.capacity());
@@ -161,16 +161,16 @@ impl Model {
             if call.cost > 0 {
                 self.refund(call);
             }
-            return self.standing(call, 0);
+            return self.result(call, 0);
         }
-        let before = self.standing(call, call.cost);
+        let before = self.result(call, call.cost);
         if call.action == Action::Peek || call.cost == 0 {
             return before;
         }
         if before[0] == 0 {
             self.take(call);
             // What is left, and nothing to wait for.
-            return self.standing(call, 0);
+            return self.result(call, 0);
         }
         let closed = self.closed_until > call.now;
         if call.force && !closed {
@@ -179,7 +179,7 @@ impl Model {
         if let Some(ms) = call.penalty_ms.filter(|_| !closed) {
             self.closed_until = call.now + ms as i64 * 1_000;
         }
-        self.standing(call, call.cost)
+        self.result(call, call.cost)
     }
 
     fn places(&self, call: &ModelCall) -> BTreeMap<u64, ModelRule> {

@@ -106,18 +106,7 @@ impl Arena {
     fn key_spec(&mut self, key: &KeySpec) -> RedisModuleCommandKeySpec {
         // SAFETY: zero is "none" for every part.
         let mut spec: RedisModuleCommandKeySpec = unsafe { std::mem::zeroed() };
-        let flags = match key.usage {
-            KeyUse::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
-            KeyUse::Update => {
-                raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_ACCESS | raw::REDISMODULE_CMD_KEY_UPDATE
-            }
-            KeyUse::Pop => {
-                raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_ACCESS | raw::REDISMODULE_CMD_KEY_DELETE
-            }
-            KeyUse::Delete => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_DELETE,
-            KeyUse::Insert => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
-        };
-        spec.flags = u64::from(flags);
+        spec.flags = u64::from(flags_of(key.usage));
         match key.at {
             KeyAt::Index(index) => {
                 spec.begin_search_type = raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX;
@@ -137,11 +126,32 @@ impl Arena {
                 spec.fk.keynum.keystep = 1;
                 return spec;
             }
+            // The servers ask the handler only if a spec is incomplete.
+            KeyAt::Told => {
+                spec.flags |= u64::from(raw::REDISMODULE_CMD_KEY_INCOMPLETE);
+                spec.begin_search_type = raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_UNKNOWN;
+                spec.find_keys_type = raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_UNKNOWN;
+                return spec;
+            }
         }
         spec.find_keys_type = raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE;
         spec.fk.range.lastkey = 0;
         spec.fk.range.keystep = 1;
         spec.fk.range.limit = 0;
         spec
+    }
+}
+
+/// What the server calls the use of a key.
+pub fn flags_of(usage: KeyUse) -> u32 {
+    match usage {
+        KeyUse::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
+        KeyUse::Update => {
+            raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_ACCESS | raw::REDISMODULE_CMD_KEY_UPDATE
+        }
+        KeyUse::Change => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_UPDATE,
+        KeyUse::Pop => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_ACCESS | raw::REDISMODULE_CMD_KEY_DELETE,
+        KeyUse::Delete => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_DELETE,
+        KeyUse::Insert => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
     }
 }

@@ -11,6 +11,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleInfoCtx, RedisModuleString};
 
+pub(super) use command_info::flags_of;
 use command_info::set_command_info;
 pub use waiting::{serve_first, tell, wait, Wait};
 

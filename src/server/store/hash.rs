@@ -1,4 +1,4 @@
-//! The hash of a board's attributes: member → JSON object.
+//! The hash of a board's attributes, member → JSON object, and that of a schedule's payloads, item → text.
 
 use std::os::raw::c_int;
 use std::ptr;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Call;
 
-/// A hash that a board's schema names and the command does not.
+/// An open hash.
 pub struct Hash<'c> {
     call: &'c Call<'c>,
     name: Text<'c>,
@@ -21,18 +21,25 @@ pub struct Hash<'c> {
 }
 
 impl<'c> Hash<'c> {
+    /// A hash that a board's schema names and the command does not.
     pub fn open(call: &'c Call<'c>, board: &Text<'c>, name: &[u8], access: Access) -> Result<Hash<'c>> {
         let name = Text::new(name);
         check_named(call, &call.ctx.caller(), board, &name, access)?;
+        let hash = Hash::of_command(call, name.clone(), access).map_err(|_| Error::hash_type(name.bytes()))?;
+        if !hash.present {
+            check_absent(call, board, &hash.name)?;
+        }
+        Ok(hash)
+    }
+
+    /// A hash that the command names, so that the server has checked its slot and the caller's permission.
+    pub fn of_command(call: &'c Call<'c>, name: Text<'c>, access: Access) -> Result<Hash<'c>> {
         let key = Key::open(call.ctx, &name, access);
         let present = match key.as_ref().map_or(KeyType::Empty, Key::kind) {
             KeyType::Empty => false,
             KeyType::Hash => true,
-            _ => return Err(Error::hash_type(name.bytes())),
+            _ => return Err(Error::wrong_type()),
         };
-        if !present {
-            check_absent(call, board, &name)?;
-        }
         Ok(Hash { call, name, key, present })
     }
 

@@ -46,8 +46,8 @@ impl<'c> Limiter<'c> {
         match key.kind() {
             KeyType::Empty => return Ok(false),
             KeyType::SortedSet if is_leases(key) => {}
-            KeyType::SortedSet => rate::recognise_log(&mut LogKey::new(self.call.ctx, &self.name, key))?,
-            KeyType::String => rate::recognise_string(limiter_text(key)?)?,
+            KeyType::SortedSet => rate::check_is_log(&mut LogKey::new(self.call.ctx, &self.name, key))?,
+            KeyType::String => rate::check_is_string_limiter(limiter_text(key)?)?,
             KeyType::Hash | KeyType::Other => return Err(Error::wrong_type()),
         }
         self.unlink();
@@ -205,7 +205,9 @@ fn wrong_type(key: &mut Key) -> Error {
     match key.kind() {
         KeyType::SortedSet if is_leases(key) => Error::holds_other(LEASES),
         KeyType::SortedSet if is_log(key) => Error::holds_other(LOG),
-        KeyType::String if limiter_text(key).and_then(rate::recognise_string).is_ok() => Error::holds_other(NUMBERS),
+        KeyType::String if limiter_text(key).and_then(rate::check_is_string_limiter).is_ok() => {
+            Error::holds_other(NUMBERS)
+        }
         _ => Error::wrong_type(),
     }
 }

@@ -68,6 +68,7 @@ fn install() {
         answers!(RedisModule_OpenKey, (Ctx, Text, c_int) -> *mut RedisModuleKey, ptr::null_mut());
         answers!(RedisModule_GetSelectedDb, (Ctx) -> c_int, 0);
         answers!(RedisModule_KeyAtPos, (Ctx, c_int), ());
+        answers!(RedisModule_KeyAtPosWithFlags, (Ctx, c_int, c_int), ());
         answers!(RedisModule_GetContextFlags, (Ctx) -> c_int, ALONE);
         answers!(RedisModule_Milliseconds, () -> c_longlong, 1_700_000_000_000);
         answers!(RedisModule_ReplicateVerbatim, (Ctx) -> c_int, 0);

@@ -65,6 +65,8 @@ pub struct Wait<'a> {
 /// Makes the calling client wait for a key. `next` is when the first item of the key is due. Returns false if the server
 /// does not let the client wait.
 pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) -> bool {
+    // Before the client is no longer one that runs a command.
+    call.make_known();
     let user = call.ctx.user_name();
     let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else { return false };
     let now = Now::read(call.ctx);
@@ -160,8 +162,15 @@ fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
             Outcome::NotPermitted => release(ctx, waiter.blocked, Err(Error::no_longer_permitted())),
             // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
             Outcome::Refused => break,
-            Outcome::Ran(reply) if reply.is_empty_array() => break,
-            Outcome::Ran(reply) => {
+            Outcome::Ran { reply, wrote } if reply.is_empty_array() => {
+                // It moved dead items. There may be others behind them, which are for the next check.
+                if wrote {
+                    served.changed = true;
+                    served.next = table().queue(number).map(|queue| queue.latest_clock(now).saturating_add(1));
+                }
+                break;
+            }
+            Outcome::Ran { reply, .. } => {
                 served.changed = true;
                 release(ctx, waiter.blocked, Ok(reply));
             }
@@ -191,7 +200,11 @@ enum Outcome {
     NotPermitted,
     /// The server did not run it.
     Refused,
-    Ran(SavedReply),
+    Ran {
+        reply: SavedReply,
+        /// It changed something.
+        wrote: bool,
+    },
 }
 
 /// Runs the command of a waiting client once more.
@@ -199,11 +212,11 @@ fn run_for(ctx: Ctx, waiter: &Waiter, own_now: Option<i64>) -> Outcome {
     let now = own_now.map(|now| [Text::new(b"NOW"), Text::new(now.to_string().as_bytes())]);
     let args: Vec<&Text> = waiter.args.iter().chain(now.iter().flatten()).collect();
     // An error can be the server's or the command's. Only a command that ran is counted.
-    let calls = stats::DUE.calls();
+    let (calls, writes) = (stats::DUE.calls(), stats::WRITES.get());
     match ctx.run_for(waiter.user.as_ref(), waiter.command, &args) {
         None => Outcome::NotPermitted,
         Some(_) if stats::DUE.calls() == calls => Outcome::Refused,
-        Some(reply) => Outcome::Ran(reply),
+        Some(reply) => Outcome::Ran { reply, wrote: stats::WRITES.get() != writes },
     }
 }
 
