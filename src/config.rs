@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Escaped, Result};
+use crate::number::parse_integer;
 
 /// A numeric option: its name, its bounds, its default and its value.
 pub struct Number {
@@ -12,18 +13,16 @@ pub struct Number {
     pub min: i64,
     /// The largest value.
     pub max: i64,
-    /// The default.
-    pub default: i64,
     /// The current value.
     pub value: AtomicI64,
 }
 
 impl Number {
     const fn new(name: &'static str, min: i64, max: i64, default: i64) -> Number {
-        Number { name, min, max, default, value: AtomicI64::new(default) }
+        Number { name, min, max, value: AtomicI64::new(default) }
     }
 
-    fn get(&self) -> i64 {
+    pub fn get(&self) -> i64 {
         self.value.load(Ordering::Relaxed)
     }
 }
@@ -47,7 +46,7 @@ pub static MAX_HOPS: Number = Number::new("max-hops", 0, i64::MAX, 100_000);
 pub static CL_THROTTLE: Switch = Switch { name: "cl-throttle", value: AtomicBool::new(false) };
 
 /// Every option that is a number.
-pub static ALL: [&Number; 3] = [&MAX_ROWS, &RATE_MAX_LOG, &MAX_HOPS];
+pub static NUMBERS: [&Number; 3] = [&MAX_ROWS, &RATE_MAX_LOG, &MAX_HOPS];
 
 /// An error if a reply would have more rows than allowed.
 pub fn check_rows(rows: u64) -> Result<()> {
@@ -84,44 +83,25 @@ pub fn cl_throttle() -> bool {
     CL_THROTTLE.value.load(Ordering::Relaxed)
 }
 
-/// What is wrong with the module's load arguments, which the server does not check. Options with their full names are
-/// also set here, because redis-module does not know full names in load arguments.
-pub fn load_problem(args: &[&[u8]]) -> Option<String> {
-    let mut words = args.iter();
-    while let Some(name) = words.next() {
-        let full = name.strip_prefix(b"rank.");
-        let (short, value) = (full.unwrap_or(name), words.next().copied());
-        let problem = if short == CL_THROTTLE.name.as_bytes() {
-            set_switch(&CL_THROTTLE, value)
+/// Sets what the module's load arguments say, names and values, or returns what is wrong with them. A name may have the
+/// prefix `rank.`.
+pub fn read_load_arguments<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Result<(), String> {
+    while let Some(word) = words.next() {
+        let (name, value) = (word.strip_prefix(b"rank.").unwrap_or(word), words.next());
+        if name == CL_THROTTLE.name.as_bytes() {
+            let is_on = match value {
+                Some(b"yes") => true,
+                Some(b"no") => false,
+                _ => return Err(format!("{} takes yes or no", CL_THROTTLE.name)),
+            };
+            CL_THROTTLE.value.store(is_on, Ordering::Relaxed);
+        } else if let Some(option) = NUMBERS.iter().find(|option| option.name.as_bytes() == name) {
+            let value = value.and_then(parse_integer).filter(|value| (option.min..=option.max).contains(value));
+            let refused = || format!("{} takes {} to {}", option.name, option.min, option.max);
+            option.value.store(value.ok_or_else(refused)?, Ordering::Relaxed);
         } else {
-            set_number(short, value, full.is_some())
-        };
-        if problem.is_some() {
-            return problem;
+            return Err(format!("unknown load argument '{}'", Escaped(word)));
         }
     }
-    None
-}
-
-fn set_switch(option: &Switch, value: Option<&[u8]>) -> Option<String> {
-    match value {
-        Some(b"yes") => option.value.store(true, Ordering::Relaxed),
-        Some(b"no") => option.value.store(false, Ordering::Relaxed),
-        _ => return Some(format!("{} takes yes or no", option.name)),
-    }
-    None
-}
-
-fn set_number(name: &[u8], value: Option<&[u8]>, is_unknown_to_crate: bool) -> Option<String> {
-    let Some(option) = ALL.iter().find(|option| option.name.as_bytes() == name) else {
-        return Some(format!("unknown load argument '{}'", crate::error::Escaped(name)));
-    };
-    let value = value.and_then(crate::number::parse_integer);
-    let Some(value) = value.filter(|value| (option.min..=option.max).contains(value)) else {
-        return Some(format!("{} takes {} to {}", option.name, option.min, option.max));
-    };
-    if is_unknown_to_crate {
-        option.value.store(value, Ordering::Relaxed);
-    }
-    None
+    Ok(())
 }

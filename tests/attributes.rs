@@ -48,6 +48,19 @@ fn recorded(con: &mut Connection) -> String {
     names.join(" ")
 }
 
+/// The strings of a reply, which is one or an array of them.
+fn texts(reply: redis::RedisResult<redis::Value>) -> Vec<String> {
+    match reply {
+        Ok(redis::Value::BulkString(text)) => vec![String::from_utf8_lossy(&text).into_owned()],
+        Ok(redis::Value::Array(items)) => items.into_iter().flat_map(|item| texts(Ok(item))).collect(),
+        other => panic!("strings, got {other:?}"),
+    }
+}
+
+fn text(con: &mut Connection, line: &str) -> String {
+    texts(cmd(con, line)).concat()
+}
+
 fn json_reply(con: &mut Connection, line: &str) -> Json {
     match cmd(con, line) {
         Ok(redis::Value::BulkString(text)) => {
@@ -829,10 +842,55 @@ on_every_server! {
             RANK.CREATE b DATA h => +OK
             RANK.PUTDATA b m {"n":12345678901234567890123,"e":1e2} => +OK
             RANK.SETDATA b m q 1 => 1
-            HGET h m => "{\"n\":12345678901234567890123,\"e\":1e+2,\"q\":\"1\"}"
+            HGET h m => "{\"n\":12345678901234567890123,\"e\":1e2,\"q\":\"1\"}"
             HSET h w {} => 1
             RANK.DELDATA b w none => 0
             HGET h w => "{}"
         "#);
+    }
+
+    /// JSON libraries give some names a meaning of their own. Here they are just names.
+    fn values_stay_as_they_were_given(server: Server) {
+        let mut con = server.connect();
+        expect(&mut con, "RANK.CREATE b DATA h", "+OK");
+        expect(&mut con, "RANK.ADD b 5 m", "1");
+        for value in [
+            r#"{"$serde_json::private::Number":"5"}"#,
+            r#"{"$serde_json::private::RawValue":"{}"}"#,
+            r#"[ 1e2 , -0.0, 1e999,{"a" : [true,null]} ]"#,
+            r#"["\u0041\ud83d\ude00"]"#,
+        ] {
+            let object = format!(r#"{{"x":{value}}}"#);
+            assert_eq!(show_result(&cmdv(&mut con, &["RANK.PUTDATA", "b", "m", &object])), "+OK");
+            assert_eq!(text(&mut con, "HGET h m"), object);
+            expect(&mut con, "RANK.SETDATA b m y 1 z 2", "2");
+            expect(&mut con, "RANK.DELDATA b m z", "1");
+            let object = format!(r#"{{"x":{value},"y":"1"}}"#);
+            assert_eq!(text(&mut con, "HGET h m"), object);
+            let row = format!(r#"{{"rank":1,"member":"m","score":5,"data":{object}}}"#);
+            assert_eq!(text(&mut con, "RANK.GET b m WITHDATA JSON"), row);
+            let lines = texts(cmd(&mut con, "RANK.SCAN b 0 WITHDATA JSON")).remove(1);
+            assert!(lines.contains(&format!(r#""data":{object}"#)), "{lines}");
+            expect(&mut con, "HDEL h m", "1");
+            assert_eq!(show_result(&cmdv(&mut con, &["RANK.LOAD", "b", lines.trim()])), "0");
+            assert_eq!(text(&mut con, "HGET h m"), object);
+            assert_eq!(texts(cmd(&mut con, "RANK.GETDATA b m x")), [value]);
+        }
+        // A name of that kind, and one whose value is one.
+        expect(&mut con, "RANK.SETDATA b m $serde_json::private::Number 5", "1");
+        expect(&mut con, "RANK.GETDATA b m $serde_json::private::Number", r#"["5"]"#);
+    }
+
+    fn a_value_that_is_nested_too_deeply_is_refused(server: Server) {
+        let mut con = server.connect();
+        expect(&mut con, "RANK.CREATE b DATA h", "+OK");
+        // Brackets in a string do not count.
+        let inner = r#""[{\"[""#;
+        let nested = |depth: usize| format!("{{\"x\":{}{inner}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(show_result(&cmdv(&mut con, &["RANK.PUTDATA", "b", "m", &nested(126)])), "+OK");
+        for depth in [127, 1_000_000] {
+            let got = show_result(&cmdv(&mut con, &["RANK.PUTDATA", "b", "m", &nested(depth)]));
+            assert!(got.starts_with("ERR json takes a JSON object, got "), "{got}");
+        }
     }
 }

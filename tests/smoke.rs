@@ -8,6 +8,13 @@ on_every_server! {
         assert!(server.has_module());
     }
 
+    fn a_healthy_start_logs_no_warning(server: Server) {
+        // A `#` behind the time is a warning.
+        let log = server.log();
+        let warnings: Vec<&str> = log.lines().filter(|line| line.contains(" # ") && line.contains("rank")).collect();
+        assert!(log.contains("Module 'rank' loaded") && warnings.is_empty(), "{warnings:?}");
+    }
+
     fn the_module_leaves_and_comes_back(server: Server) {
         let mut con = server.connect();
         expect(&mut con, "MODULE UNLOAD rank", "+OK");

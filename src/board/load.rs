@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 use serde_json::value::RawValue;
-use serde_json::Value as Json;
 
-use super::parse_object;
+use super::attributes::{as_string, is_object};
 use super::schema::{Field, Schema};
 use super::value::{Tuple, Value};
 use crate::calendar::MAX_MS;
@@ -42,15 +41,13 @@ impl<'l> Line<'l> {
 }
 
 fn parse_member<'l>(raw: &'l RawValue) -> Result<Cow<'l, [u8]>> {
-    let refused = || Error::bad_member(raw.get().as_bytes());
-    match serde_json::from_str(raw.get()) {
-        Ok(Json::String(name)) => Ok(name.into_bytes().into()),
-        Ok(Json::Object(object)) => match (object.len(), object.get("base64")) {
-            (1, Some(Json::String(text))) => BASE64_STANDARD.decode(text).map(Cow::from).map_err(|_| refused()),
-            _ => Err(refused()),
-        },
-        _ => Err(refused()),
+    if let Some(name) = as_string(raw) {
+        return Ok(name.into_bytes().into());
     }
+    let object: Option<BTreeMap<String, String>> = serde_json::from_str(raw.get()).ok();
+    let base64 = object.filter(|object| object.len() == 1).and_then(|mut object| object.remove("base64"));
+    let name = base64.and_then(|text| BASE64_STANDARD.decode(text).ok());
+    name.map(Cow::from).ok_or_else(|| Error::bad_member(raw.get().as_bytes()))
 }
 
 fn parse_scores(schema: &Schema, parts: &Parts) -> Result<Tuple> {
@@ -81,10 +78,7 @@ fn parse_scores(schema: &Schema, parts: &Parts) -> Result<Tuple> {
 
 /// Parses a score: a number, or the strings `"inf"` and `"-inf"`, because JSON has no infinite numbers.
 fn parse_score(schema: &Schema, field: &Field, raw: &RawValue) -> Result<Value> {
-    let text: Cow<str> = match serde_json::from_str::<String>(raw.get()) {
-        Ok(text) => text.into(),
-        Err(_) => raw.get().into(),
-    };
+    let text: Cow<str> = as_string(raw).map_or_else(|| raw.get().into(), Cow::from);
     schema.parse_value(field, text.as_bytes())
 }
 
@@ -99,11 +93,10 @@ fn parse_time(schema: &Schema, raw: Option<&RawValue>) -> Result<Option<i64>> {
 fn parse_data<'l>(raw: Option<&'l RawValue>) -> Result<Option<Cow<'l, [u8]>>> {
     let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(None) };
     let text = raw.get().as_bytes();
-    if parse_object(text).is_some() {
+    if is_object(text) {
         return Ok(Some(text.into()));
     }
-    let string = serde_json::from_str::<String>(raw.get());
-    string.map(|text| Some(text.into_bytes().into())).map_err(|_| Error::bad_data(raw.get().as_bytes()))
+    as_string(raw).map(|string| Some(string.into_bytes().into())).ok_or_else(|| Error::bad_data(text))
 }
 
 /// All lines of these texts, without empty ones.

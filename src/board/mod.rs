@@ -26,7 +26,7 @@ pub mod tests;
 
 use std::sync::Arc;
 
-pub use attributes::{parse_object, remove_attributes, set_attributes, Attributes};
+pub use attributes::{as_string, is_object, parse_object, remove_attributes, set_attributes, Attributes};
 pub use create::{renewed_since, Alteration};
 pub use layout::Decoded;
 pub use listing::{Group, Row};

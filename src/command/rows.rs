@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 
-use crate::board::{parse_object, Attributes, Row, Schema, Value};
+use crate::board::{is_object, parse_object, Attributes, Row, Schema, Value};
 use crate::number::FloatText;
 use crate::server::{Hash, Reply, Text};
 
@@ -216,7 +216,7 @@ impl<'c> Record<'c> {
 
 fn json_record(record: Option<Text>, json: &mut Vec<u8>) {
     match record.as_ref().map(Text::bytes) {
-        Some(text) if parse_object(text).is_some() => json.extend_from_slice(text),
+        Some(text) if is_object(text) => json.extend_from_slice(text),
         Some(text) => json_name(text, json),
         None => json.extend_from_slice(b"null"),
     }

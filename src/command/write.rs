@@ -8,7 +8,7 @@ use super::args::{count, once, one_of, unix_time, value_of};
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    check_unreserved, parse_object, parse_unit, Board, Change, Marker, Pair, PeriodUnit, Schema, Scores, Turn, Update,
+    check_unreserved, is_object, parse_unit, Board, Change, Marker, Pair, PeriodUnit, Schema, Scores, Turn, Update,
     Wants, Write, Written,
 };
 use crate::config::check_rows;
@@ -193,9 +193,10 @@ pub fn begins_with_word(args: &Args) -> bool {
 
 /// Checks that the text is a JSON object, and returns it unchanged.
 pub fn check_object(json: &[u8]) -> Result<&[u8]> {
-    match parse_object(json) {
-        Some(_) => Ok(json),
-        None => Err(Error::takes("json", "a JSON object", json)),
+    if is_object(json) {
+        Ok(json)
+    } else {
+        Err(Error::takes("json", "a JSON object", json))
     }
 }
 

@@ -8,7 +8,7 @@ mod store;
 #[cfg(any(test, fuzzing))]
 pub mod tests;
 
-pub use api::{Access, Arg, Args, Caller, Reply, Stopwatch, Text};
+pub use api::{Access, Arg, Args, Caller, Ctx, Reply, Stopwatch, Text};
 pub use call::Call;
-pub use module::{missing_command, run, serve_first, start, stop, tell, wait, Command, Runner, Wait};
+pub use module::{run, serve_first, start, tell, wait, Command, Runner, Wait};
 pub use store::{Hash, Limiter, ZSet};

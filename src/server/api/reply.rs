@@ -6,7 +6,9 @@ use std::os::raw::{c_int, c_long};
 
 use super::context::Ctx;
 use super::core::SavedReply;
-use crate::board::Value;
+use serde_json::value::RawValue;
+
+use crate::board::{as_string, Value};
 use crate::number::FloatText;
 
 /// A reply that is being written. [`Call::reply`](crate::server::Call::reply) returns one.
@@ -80,10 +82,10 @@ impl<'c> Reply<'c> {
     }
 
     /// An attribute: a string as it is, any other value as JSON.
-    pub fn json_value(&self, value: &serde_json::Value) {
-        match value {
-            serde_json::Value::String(text) => self.bulk(text.as_bytes()),
-            other => self.bulk(other.to_string().as_bytes()),
+    pub fn json_value(&self, value: &RawValue) {
+        match as_string(value) {
+            Some(text) => self.bulk(text.as_bytes()),
+            None => self.bulk(value.get().as_bytes()),
         }
     }
 

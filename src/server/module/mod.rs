@@ -1,6 +1,7 @@
 //! Registers the commands, and runs every call of them.
 
 mod command_info;
+mod entry;
 mod waiting;
 
 use std::ffi::CString;
@@ -9,7 +10,6 @@ use std::os::raw::c_int;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleInfoCtx, RedisModuleString};
-use redis_module::Context;
 
 pub(super) use command_info::flags_of;
 use command_info::set_command_info;
@@ -127,24 +127,26 @@ fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: &Error) {
     };
 }
 
-/// The first command that the module propagates and the server does not have under its name.
-pub fn missing_command(context: &Context) -> Option<&'static str> {
-    // SAFETY: the context lives while the module is being loaded.
-    let ctx = unsafe { Ctx::new(context.get_raw()) };
-    PROPAGATED.iter().find(|command| !ctx.has_command(command)).and_then(|command| command.to_str().ok())
-}
-
-/// Registers the commands. Returns whether the server accepted all of them.
-pub fn start<'a>(context: &Context, mut commands: impl Iterator<Item = &'a Command>) -> bool {
-    // SAFETY: the context lives while the module is being loaded.
-    let ctx = unsafe { Ctx::new(context.get_raw()) };
+/// Registers the commands, or returns what prevents that.
+pub fn start<'a>(ctx: Ctx, mut commands: impl Iterator<Item = &'a Command>) -> Result<(), String> {
+    if let Some(missing) = PROPAGATED.iter().find(|command| !ctx.has_command(command)) {
+        return Err(format!(
+            "redis-rank writes to replicas and the AOF with {}, which rename-command has renamed or disabled here. \
+             Remove that line, and deny the command to users by ACL instead",
+            missing.to_string_lossy()
+        ));
+    }
     set_module_options(ctx);
     register_info(ctx);
-    commands.all(|command| create(ctx, command)) && subscribe(ctx) && waiting::start(ctx)
+    match commands.find(|command| !create(ctx, command)) {
+        Some(Command { doc, .. }) => Err(format!("the server refused {}: does another module have it?", doc.name)),
+        None if subscribe(ctx) && waiting::start(ctx) => Ok(()),
+        None => Err("the server refused to tell of its events".to_owned()),
+    }
 }
 
 /// Frees what the module keeps, before it is unloaded.
-pub fn stop() {
+fn stop() {
     forget_schemas();
 }
 
