@@ -1,7 +1,7 @@
 //! What people read is true: the examples run, and reference, README and configuration say what the server says.
 //!
 //! A block marked `redis` has lines `redis> COMMAND`, each followed by what redis-cli prints; `redis3> ` speaks RESP3, and
-//! `raw> ` prints as `redis-cli --raw` does. In a block marked `redis about`, numbers of four digits and more may differ, and a
+//! `raw> ` prints as `redis-cli --raw` does. What follows `  # ` in a line of output is a note for the reader. In a block marked `redis about`, numbers of four digits and more may differ, and a
 //! later command that repeats such a number is sent with the one that the server returned.
 //! Data is dropped at every heading of the first two levels. A line `<!-- server: OPTION -->` starts the file's server with it.
 //!
