@@ -196,8 +196,7 @@ impl<'c> SortedSet for ZSet<'c> {
         if !self.exists() {
             return Ok(Vec::new());
         }
-        let reply = self.ctx.zrange(&self.name, first, last)?;
-        let elements = (0..reply.len()).filter_map(|i| reply.text_at(i));
+        let elements = self.ctx.zrange(&self.name, first, last)?.into_iter();
         Ok(elements.filter_map(|element| self.score(&element).map(|score| (element, score))).collect())
     }
 
