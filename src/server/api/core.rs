@@ -190,9 +190,8 @@ impl<'c> Ctx<'c> {
     pub fn refusal_to_read(self, key: &Text) -> Option<Refusal> {
         let (usage, samples) = (c"USAGE".as_ptr(), c"SAMPLES".as_ptr());
         // SAFETY: the strings are alive during the call; `l` takes a long long.
-        let reply = CallReply::new(unsafe {
-            call!(self, c"MEMORY", c"cscl", usage, key.raw(), samples, 1 as c_longlong)
-        });
+        let reply =
+            CallReply::new(unsafe { call!(self, c"MEMORY", c"cscl", usage, key.raw(), samples, 1 as c_longlong) });
         reply.err().map(|error| Refusal::of(&error))
     }
 

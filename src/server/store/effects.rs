@@ -28,7 +28,7 @@ pub const PROPAGATED: [&CStr; 11] = [
 ];
 
 /// A change of one key, named after the plain command that makes it.
-pub enum Change<'a> {
+pub enum Effect<'a> {
     /// With the event that announces it.
     Zadd(f64, Text<'a>, &'static CStr),
     Zrem(Text<'a>),
@@ -47,57 +47,57 @@ pub enum Change<'a> {
     Vanish,
 }
 
-impl Change<'_> {
+impl Effect<'_> {
     fn event(&self) -> (EventClass, &'static CStr) {
         match self {
-            Change::Zadd(_, _, event) => (EventClass::SortedSet, event),
-            Change::Zrem(_) => (EventClass::SortedSet, c"zrem"),
-            Change::Zremrangebyscore(_) => (EventClass::SortedSet, c"zremrangebyscore"),
-            Change::Set(..) => (EventClass::String, c"set"),
-            Change::Setrange(..) => (EventClass::String, c"setrange"),
-            Change::Hset(..) => (EventClass::Hash, c"hset"),
-            Change::Hdel(_) => (EventClass::Hash, c"hdel"),
-            Change::Unlink | Change::Vanish => (EventClass::Generic, c"del"),
-            Change::Pexpireat(_) => (EventClass::Generic, c"expire"),
+            Effect::Zadd(_, _, event) => (EventClass::SortedSet, event),
+            Effect::Zrem(_) => (EventClass::SortedSet, c"zrem"),
+            Effect::Zremrangebyscore(_) => (EventClass::SortedSet, c"zremrangebyscore"),
+            Effect::Set(..) => (EventClass::String, c"set"),
+            Effect::Setrange(..) => (EventClass::String, c"setrange"),
+            Effect::Hset(..) => (EventClass::Hash, c"hset"),
+            Effect::Hdel(_) => (EventClass::Hash, c"hdel"),
+            Effect::Unlink | Effect::Vanish => (EventClass::Generic, c"del"),
+            Effect::Pexpireat(_) => (EventClass::Generic, c"expire"),
         }
     }
 
     /// The command that makes the change; none for a change that another one brought about.
     fn command(&self) -> Option<&'static CStr> {
         Some(match self {
-            Change::Zadd(..) => c"ZADD",
-            Change::Zrem(_) => c"ZREM",
-            Change::Zremrangebyscore(_) => c"ZREMRANGEBYSCORE",
-            Change::Set(..) => c"SET",
-            Change::Setrange(..) => c"SETRANGE",
-            Change::Hset(..) => c"HSET",
-            Change::Hdel(_) => c"HDEL",
-            Change::Unlink => c"UNLINK",
-            Change::Pexpireat(_) => c"PEXPIREAT",
-            Change::Vanish => return None,
+            Effect::Zadd(..) => c"ZADD",
+            Effect::Zrem(_) => c"ZREM",
+            Effect::Zremrangebyscore(_) => c"ZREMRANGEBYSCORE",
+            Effect::Set(..) => c"SET",
+            Effect::Setrange(..) => c"SETRANGE",
+            Effect::Hset(..) => c"HSET",
+            Effect::Hdel(_) => c"HDEL",
+            Effect::Unlink => c"UNLINK",
+            Effect::Pexpireat(_) => c"PEXPIREAT",
+            Effect::Vanish => return None,
         })
     }
 
     /// Whether the command can make several such changes of a key.
     fn takes_several(&self) -> bool {
-        matches!(self, Change::Zadd(..) | Change::Zrem(_) | Change::Hset(..) | Change::Hdel(_))
+        matches!(self, Effect::Zadd(..) | Effect::Zrem(_) | Effect::Hset(..) | Effect::Hdel(_))
     }
 }
 
-impl<'a> Change<'a> {
+impl<'a> Effect<'a> {
     /// Appends the command's arguments behind the key.
     fn push_args(&self, args: &mut Args<'a>, float: &mut FloatText) {
         let text = |bytes: &[u8]| Text::new(bytes);
         let integer = |value: i64| Text::new(itoa::Buffer::new().format(value).as_bytes());
         match self {
-            Change::Zadd(score, element, _) => args.extend([text(float.print(*score).as_bytes()), element.clone()]),
-            Change::Zrem(name) | Change::Hdel(name) => args.push(name.clone()),
-            Change::Zremrangebyscore(through) => args.extend([text(b"0"), integer(*through)]),
-            Change::Set(value, at_ms) => args.extend([value.clone(), text(b"PXAT"), integer(*at_ms)]),
-            Change::Setrange(offset, bytes) => args.extend([integer(*offset as i64), text(bytes)]),
-            Change::Hset(field, value) => args.extend([field.clone(), value.clone()]),
-            Change::Pexpireat(at_ms) => args.push(integer(*at_ms)),
-            Change::Unlink | Change::Vanish => {}
+            Effect::Zadd(score, element, _) => args.extend([text(float.print(*score).as_bytes()), element.clone()]),
+            Effect::Zrem(name) | Effect::Hdel(name) => args.push(name.clone()),
+            Effect::Zremrangebyscore(through) => args.extend([text(b"0"), integer(*through)]),
+            Effect::Set(value, at_ms) => args.extend([value.clone(), text(b"PXAT"), integer(*at_ms)]),
+            Effect::Setrange(offset, bytes) => args.extend([integer(*offset as i64), text(bytes)]),
+            Effect::Hset(field, value) => args.extend([field.clone(), value.clone()]),
+            Effect::Pexpireat(at_ms) => args.push(integer(*at_ms)),
+            Effect::Unlink | Effect::Vanish => {}
         }
     }
 }
@@ -106,7 +106,7 @@ type Args<'a> = SmallVec<[Text<'a>; 8]>;
 
 struct Noted<'a> {
     key: Text<'a>,
-    change: Change<'a>,
+    change: Effect<'a>,
 }
 
 impl Noted<'_> {
@@ -124,7 +124,7 @@ pub struct Effects<'a> {
 }
 
 impl<'a> Effects<'a> {
-    pub fn note(&mut self, key: &Text<'a>, change: Change<'a>) {
+    pub fn note(&mut self, key: &Text<'a>, change: Effect<'a>) {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
@@ -171,7 +171,7 @@ impl<'a> Effects<'a> {
                 ctx.signal_modified(key);
             }
             ctx.notify(class, event, key);
-            if let Change::Set(..) = change {
+            if let Effect::Set(..) = change {
                 ctx.notify(EventClass::Generic, c"expire", key);
             }
         }
