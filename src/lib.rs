@@ -18,6 +18,7 @@ pub mod server;
 pub mod shard;
 pub mod slot;
 pub mod stats;
+pub mod words;
 pub mod zset;
 
 use server::Command;

@@ -11,7 +11,7 @@ use redis_module::Context;
 
 use super::guarded;
 use crate::board::forget_schemas;
-use crate::server::api::{Args, Ctx};
+use crate::server::api::{args_of, Ctx};
 use crate::{config, start};
 
 /// Of the command names and of the options.
@@ -39,7 +39,7 @@ unsafe extern "C" fn RedisModule_OnLoad(
     // SAFETY: the server passes that many live strings.
     let args = unsafe {
         let args: &[_] = if argc > 0 { std::slice::from_raw_parts(argv, argc as usize) } else { &[] };
-        Args::new(args)
+        args_of(args)
     };
     let mut is_loaded = false;
     guarded(|| {
