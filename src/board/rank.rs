@@ -11,6 +11,7 @@ use super::schema::{Order, Ties};
 use super::value::{Tuple, Value};
 use super::{decode, Board, Found};
 use crate::error::{Error, Result};
+use crate::number::{floor_of_decimal, parse_extended, parse_integer};
 use crate::zset::{Direction, SortedSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -377,6 +378,17 @@ pub struct FieldBound {
 }
 
 impl FieldBound {
+    /// Parses what a client wrote: a number, or `(` and a number.
+    pub fn parse(word: &[u8], what: &str) -> Result<FieldBound> {
+        let exclusive = word.starts_with(b"(");
+        let text = word.strip_prefix(b"(").unwrap_or(word);
+        // Integers first: they are exact beyond 2^53.
+        let value = parse_integer(text).map(Value::Integer).or_else(|| parse_extended(text).map(Value::Float));
+        let takes = "a number, inf or -inf, or ( and a number to exclude it";
+        let bound = FieldBound::new(value.ok_or_else(|| Error::takes(what, takes, word))?, exclusive);
+        Ok(FieldBound { floor: floor_of_decimal(text).unwrap_or(bound.floor), ..bound })
+    }
+
     pub fn new(value: Value, exclusive: bool) -> FieldBound {
         let floor = match value {
             Value::Integer(value) => (i128::from(value), true),

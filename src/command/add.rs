@@ -1,8 +1,8 @@
 //! `RANK.ADD` and `RANK.MULTISET`.
 
-use super::args::{is_score, key, pairs};
 use super::write::{
-    check_changes, check_declared, open_for, reply_change, write, Allowed, Opened, Periods, Records, WriteOptions,
+    check_changes, check_declared, is_score, open_for, pairs, reply_change, write, Allowed, Opened, Periods, Records,
+    WriteOptions,
 };
 use super::{open_to_write, ServerBoard};
 use crate::board::{Creation, Pairs, Rules, Schema, Scores};
@@ -29,7 +29,7 @@ command! { MULTISET = multiset;
 
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let options = WriteOptions::parse(&mut args, Allowed::All)?;
     match open_for(call, key, &options, &args, Scores::Set)? {
         Opened::Done(is_new, _) => {
@@ -46,7 +46,7 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let options = WriteOptions::parse(&mut args, Allowed::All)?;
     let mut board = open_to_write(call, key.clone())?;
     check_declared(&board, options.fields)?;

@@ -1,6 +1,5 @@
 //! `RANK.CREATE` and `RANK.ALTER`.
 
-use super::args::{count, key, once, one_of, value_of};
 use super::periods::check_prefixes;
 use super::{forget_departed, open_to_read, open_to_write, ServerBoard};
 use crate::board::{
@@ -9,8 +8,10 @@ use crate::board::{
 };
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
+use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Args, Call, Hash, Text, ZSet};
+use crate::words::Word;
 use crate::zset::SortedSet;
 
 command! { CREATE = create;
@@ -53,7 +54,7 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     }
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let creation = if args.next_if("LIKE") {
         Creation { rules: rules_of(call, args)?, since: None, adopt: false }
     } else {
@@ -93,7 +94,7 @@ fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rule
 
 /// The rules that another board may take over from the one that is named behind `LIKE`.
 fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
-    let other: Text = value_of(&mut args, "LIKE")?.text();
+    let other: Text = args.value_of("LIKE")?.text();
     if let Some(more) = args.next() {
         return Err(Error::unknown_option(more.bytes()));
     }
@@ -110,19 +111,19 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     }
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let (mut keep, mut update, mut data, mut offset) = (None, None, None, None);
     let mut periods = Vec::new();
-    if args.len() == 0 {
+    if args.is_empty() {
         return Err(Error::arity());
     }
     while let Some(arg) = args.next() {
         match arg.bytes().to_ascii_uppercase().as_slice() {
-            b"KEEP" => one_of(&mut keep, Some(count(value_of(&mut args, "KEEP")?, "KEEP", 1)?), "KEEP")?,
+            b"KEEP" => one_of(&mut keep, Some(args.value_of("KEEP")?.count("KEEP", 1)?), "KEEP")?,
             b"NOKEEP" => one_of(&mut keep, None, "NOKEEP")?,
-            b"UPDATE" => once(&mut update, parse_update(value_of(&mut args, "UPDATE")?.bytes())?, "UPDATE")?,
+            b"UPDATE" => once(&mut update, parse_update(args.value_of("UPDATE")?.bytes())?, "UPDATE")?,
             b"DATA" => {
-                let hash = value_of(&mut args, "DATA")?.bytes();
+                let hash = args.value_of("DATA")?.bytes();
                 let owned = args.next_if("OWNED");
                 if owned {
                     Hash::check_may_own(call, hash)?;
@@ -137,10 +138,10 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
                 change_period(&mut periods, period.unit(), Some(period))?;
             }
             b"NOPERIOD" => {
-                let unit = parse_unit(value_of(&mut args, "NOPERIOD")?.bytes(), "NOPERIOD")?;
+                let unit = parse_unit(args.value_of("NOPERIOD")?.bytes(), "NOPERIOD")?;
                 change_period(&mut periods, unit, None)?;
             }
-            b"OFFSET" => once(&mut offset, parse_offset(value_of(&mut args, "OFFSET")?.bytes())?, "OFFSET")?,
+            b"OFFSET" => once(&mut offset, parse_offset(args.value_of("OFFSET")?.bytes())?, "OFFSET")?,
             _ => return Err(Error::unknown_option(arg.bytes())),
         }
     }

@@ -2,7 +2,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::args::{key, nothing_more, once, one_of, required, value_of};
 use crate::board::MARKER_START;
 use crate::command;
 use crate::config::check_rows;
@@ -12,10 +11,12 @@ use crate::due::{
     Serials, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
 };
 use crate::duration::parse_duration;
+use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Text, Wait, ZSet};
 use crate::stats;
+use crate::words::Word;
 use crate::zset::{Only, SortedSet};
 
 command! { ADD = add_items;
@@ -139,7 +140,7 @@ impl<'a> Addend<'a> {
                 one_of(&mut only, Only::Existing, "XX")?;
             } else if args.next_if("DATA") {
                 let hash = other_key(call, &mut args, "DATA", KeyUse::Change, &[&key])?;
-                once(&mut payload, (hash, value_of(&mut args, "DATA")?), "DATA")?;
+                once(&mut payload, (hash, args.value_of("DATA")?), "DATA")?;
             } else if args.next_if("AGAIN") {
                 one_of(&mut only, Only::Any, "AGAIN")?;
                 break When::Again;
@@ -159,7 +160,7 @@ impl<'a> Addend<'a> {
 /// The schedule, always the first argument.
 fn own_key<'a>(call: &Call, args: &mut Args<'a>, usage: KeyUse) -> Result<Text<'a>> {
     call.tell_use(1, usage);
-    key(args)
+    args.text()
 }
 
 /// A key that is the value of an option. A key that is open twice could change its type behind the other handle.
@@ -170,7 +171,7 @@ fn other_key<'a>(
     usage: KeyUse,
     others: &[&Text],
 ) -> Result<Text<'a>> {
-    let key = value_of(args, option)?.text();
+    let key = args.value_of(option)?.text();
     call.tell_use(call.args().len() - args.len(), usage);
     if others.iter().any(|other| other.is_same(&key)) {
         return Err(Error::takes(option, "a key of its own", key.bytes()));
@@ -293,20 +294,20 @@ fn parse_ack<'a>(call: &'a Call<'a>) -> Result<AckArgs<'a>> {
         hash = Some(other_key(call, &mut args, "DATA", KeyUse::Delete, &[&key])?);
     }
     let mut claims = Vec::new();
-    while args.len() > 0 || claims.is_empty() {
-        let token = token(required(&mut args)?)?;
-        claims.push((token, required(&mut args)?.text()));
+    while !args.is_empty() || claims.is_empty() {
+        let token = token(args.required()?)?;
+        claims.push((token, args.text()?));
     }
     Ok((key, hash, claims))
 }
 
 fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let at = time(&mut args, call.ctx.now())?;
-    let token = token(required(&mut args)?)?;
-    let item = required(&mut args)?.text();
-    nothing_more(&args)?;
+    let token = token(args.required()?)?;
+    let item = args.text()?;
+    args.end()?;
     let until = LeaseEnd::new(at)?;
     let mut schedule = open(call, key.clone(), Access::Write)?;
     let moved = prolong(&mut schedule, token, &item, until, &SERIALS);
@@ -321,7 +322,7 @@ fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let mut now = None;
     while let Some(arg) = args.next() {
         if !arg.is("NOW") {
@@ -372,10 +373,10 @@ impl<'a> TakeOptions<'a> {
         while let Some(arg) = args.next() {
             let value = args.peek();
             match arg.bytes().to_ascii_uppercase().as_slice() {
-                b"COUNT" => once(&mut count, within(value_of(&mut args, "COUNT")?, "COUNT", 1, MAX_COUNT)?, "COUNT")?,
+                b"COUNT" => once(&mut count, within(args.value_of("COUNT")?, "COUNT", 1, MAX_COUNT)?, "COUNT")?,
                 b"LEASE" if claims => once(&mut lease_ms, duration(&mut args, "LEASE", 1)?, "LEASE")?,
                 b"ATTEMPTS" if claims => {
-                    let most = within(value_of(&mut args, "ATTEMPTS")?, "ATTEMPTS", 1, MAX_ATTEMPTS)?;
+                    let most = within(args.value_of("ATTEMPTS")?, "ATTEMPTS", 1, MAX_ATTEMPTS)?;
                     once(&mut attempts, most.cast_signed(), "ATTEMPTS")?;
                 }
                 b"DEAD" if claims => {
@@ -411,9 +412,9 @@ impl<'a> TakeOptions<'a> {
 
 /// `AT ms` or `IN duration`, as a Unix time in milliseconds.
 fn time(args: &mut Args, now: i64) -> Result<i64> {
-    let word = required(args)?;
+    let word = args.required()?;
     if word.is("AT") {
-        return within(value_of(args, "AT")?, "AT", 0, MAX_TIME_MS.unsigned_abs()).map(u64::cast_signed);
+        return within(args.value_of("AT")?, "AT", 0, MAX_TIME_MS.unsigned_abs()).map(u64::cast_signed);
     }
     if word.is("IN") {
         let ms = duration(args, "IN", 0)?;
@@ -424,7 +425,7 @@ fn time(args: &mut Args, now: i64) -> Result<i64> {
 
 /// The value of `NOW`.
 fn clock(args: &mut Args) -> Result<i64> {
-    within(value_of(args, "NOW")?, "NOW", 0, MAX_NOW_MS.unsigned_abs()).map(u64::cast_signed)
+    within(args.value_of("NOW")?, "NOW", 0, MAX_NOW_MS.unsigned_abs()).map(u64::cast_signed)
 }
 
 fn within(arg: Arg, what: &'static str, least: u64, most: u64) -> Result<u64> {
@@ -440,7 +441,7 @@ fn duration(args: &mut Args, option: &'static str, least: u64) -> Result<u64> {
     } else {
         "1ms to 36500d, a whole number with ms, s, m, h, d or none for seconds"
     };
-    let arg = value_of(args, option)?;
+    let arg = args.value_of(option)?;
     let ms = parse_duration(arg.bytes(), least..=MAX_DURATION_MS);
     ms.ok_or_else(|| Error::takes(option, takes, arg.bytes()))
 }

@@ -1,6 +1,5 @@
 //! `RANK.QUERY` and `RANK.STATS`: members that share a rank.
 
-use super::args::{key, required};
 use super::open_to_read;
 use super::options::{ReadOptions, Takes, ROWS_COST};
 use super::rows::{json_integer, JsonList, Shown};
@@ -9,7 +8,7 @@ use crate::command;
 use crate::config::{check_rows, max_rows};
 use crate::docs::Doc;
 use crate::error::Result;
-use crate::server::{Arg, Call, Reply};
+use crate::server::{Call, Reply};
 
 macro_rules! group_options {
     () => {
@@ -30,8 +29,8 @@ command! { STATS = stats;
 
 fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args).map(Arg::text)?;
+    let key = args.text()?;
+    let member = args.text()?;
     let options = ReadOptions::parse(args, Takes::GROUPS)?;
     let mut board = open_to_read(call, key)?;
     let hash = options.look_at(call, &mut board)?;
@@ -64,7 +63,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let options = ReadOptions::parse(args, Takes::GROUPS)?;
     let mut board = open_to_read(call, key)?;
     let hash = options.look_at(call, &mut board)?;

@@ -1,12 +1,13 @@
 //! `RATE.ACQUIRE`, `RATE.RENEW`, `RATE.RELEASE` and `RATE.HELD`: how many at once.
 
-use super::args::{key, once, required, value_of};
 use crate::command;
 use crate::docs::Doc;
+use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::rate::{self, Clock, Holders, Verdict};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
+use crate::words::Word;
 
 command! { ACQUIRE = acquire;
     Doc::write("rate.acquire", "key limit lease [NOW now:ms] [JSON]",
@@ -31,8 +32,8 @@ command! { HELD = held;
 
 fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let limit = rate::parse_limit(required(&mut args)?.bytes())?;
+    let key = args.text()?;
+    let limit = rate::parse_limit(args.required()?.bytes())?;
     let lease = lease(&mut args)?;
     let options = Options::parse(args, true)?;
     let mut limiter = Limiter::open(call, key, Access::Write);
@@ -59,8 +60,8 @@ fn json(verdict: &Verdict) -> String {
 
 fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let token = token(required(&mut args)?)?;
+    let key = args.text()?;
+    let token = token(args.required()?)?;
     let lease = lease(&mut args)?;
     let options = Options::parse(args, false)?;
     let mut limiter = Limiter::open(call, key, Access::Write);
@@ -71,7 +72,7 @@ fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn release<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let mut tokens = args.map(token).collect::<Result<Vec<i64>>>()?;
     if tokens.is_empty() {
         return Err(Error::arity());
@@ -87,7 +88,7 @@ fn release<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn held<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let options = Options::parse(args, false)?;
     let mut limiter = Limiter::open(call, key, Access::Read);
     let (held, next_ms) = Holders::new(limiter.leases()?, options.clock(call))?.held_ms()?;
@@ -96,7 +97,7 @@ fn held<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn lease(args: &mut Args) -> Result<u64> {
-    rate::parse_duration("lease", required(args)?.bytes())
+    rate::parse_duration("lease", args.required()?.bytes())
 }
 
 fn token(arg: Arg) -> Result<i64> {
@@ -114,7 +115,7 @@ impl Options {
         let (mut now, mut json) = (None, None);
         while let Some(arg) = args.next() {
             if arg.is("NOW") {
-                once(&mut now, rate::parse_now(value_of(&mut args, "NOW")?.bytes())?, "NOW")?;
+                once(&mut now, rate::parse_now(args.value_of("NOW")?.bytes())?, "NOW")?;
             } else if arg.is("JSON") && takes_json {
                 once(&mut json, (), "JSON")?;
             } else {

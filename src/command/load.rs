@@ -1,11 +1,11 @@
 //! `RANK.LOAD`: members as lines of JSON.
 
-use super::args::{key, once};
 use super::open_to_write;
 use super::write::{begins_with_word, check_declared, number_of_fields, write, Periods, Records, WriteOptions};
 use crate::board::{lines_of, Line, Pair, Scores};
 use crate::command;
 use crate::docs::Doc;
+use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::server::{Arg, Call, Text};
 use crate::zset::Only;
@@ -18,7 +18,7 @@ command! { LOAD = load;
 
 fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let (mut fields, mut new_only) = (None, None);
     // Lines begin with a brace.
     while begins_with_word(&args) {
@@ -31,7 +31,7 @@ fn load<'c>(call: &'c Call<'c>) -> Result<()> {
         }
     }
     let only = if new_only.is_some() { Only::New } else { Only::Any };
-    if args.len() == 0 {
+    if args.is_empty() {
         return Err(Error::arity());
     }
     let mut board = open_to_write(call, key)?;

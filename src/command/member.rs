@@ -1,6 +1,5 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
-use super::args::{count, key, required};
 use super::options::{open_board_or_period, period_option, row_options, ReadOptions, Takes, RANK_COST};
 use super::rows::JsonList;
 use super::{open_to_read, ServerBoard};
@@ -9,7 +8,8 @@ use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
-use crate::server::{Arg, Call, Text};
+use crate::server::{Call, Text};
+use crate::words::Word;
 
 command! { GET = get;
     Doc::read("rank.get", concat!("key member ", row_options!()),
@@ -35,8 +35,8 @@ command! { AMONG = among;
 
 fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args).map(Arg::text)?;
+    let key = args.text()?;
+    let member = args.text()?;
     let options = ReadOptions::parse(args, Takes::ROWS)?;
     let mut board = open_to_read(call, key)?;
     let hash = options.look_at(call, &mut board)?;
@@ -52,8 +52,8 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
 /// A board and one of its members, for a read whose only option is a period; `None` if the member is not on the board.
 fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, Found<Text<'c>>)>> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args).map(Arg::text)?;
+    let key = args.text()?;
+    let member = args.text()?;
     let board = open_board_or_period(call, key, args)?;
     let found = board.find(&member)?;
     Ok(found.map(|found| (board, found)))
@@ -79,8 +79,8 @@ fn percentile<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let named = count(required(&mut args)?, "nummembers", 1)?;
+    let key = args.text()?;
+    let named = args.required()?.count("nummembers", 1)?;
     if named > args.len() as u64 {
         return Err(Error::member_count(named, args.len()));
     }

@@ -1,13 +1,14 @@
 //! The options of every read.
 
-use super::args::{count, integer, nothing_more, once, one_of, unix_time, value_of};
 use super::periods::Choice;
 use super::rows::{Data, Shown};
 use super::{open_hash, open_to_read, ServerBoard};
 use crate::board::{Board, Kind, Order, Point, Schema, Tuple};
+use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Access, Arg, Args, Call, Hash, Text};
+use crate::words::Word;
 use crate::zset::SortedSet;
 
 /// The syntax of what every read of rows takes.
@@ -108,11 +109,11 @@ impl<'a> ReadOptions<'a> {
                 b"PERIOD" if takes.period => once(&mut period, Choice::parse(&mut args)?, "PERIOD")?,
                 b"FILL" if takes.fill => once(&mut fill, (), "FILL")?,
                 b"WORST" if takes.worst => once(&mut worst, (), "WORST")?,
-                b"AT" if takes.point => once(&mut at, unix_time(&mut args)?, "AT")?,
-                b"MEMBER" if takes.point => once(&mut member, value_of(&mut args, "MEMBER")?, "MEMBER")?,
+                b"AT" if takes.point => once(&mut at, args.value_of("AT")?.time("AT")?, "AT")?,
+                b"MEMBER" if takes.point => once(&mut member, args.value_of("MEMBER")?, "MEMBER")?,
                 b"LIMIT" if takes.limit => {
-                    let offset = count(value_of(&mut args, "LIMIT")?, "LIMIT offset", 0)?;
-                    let count = integer(value_of(&mut args, "LIMIT")?, "LIMIT count")?;
+                    let offset = args.value_of("LIMIT")?.count("LIMIT offset", 0)?;
+                    let count = args.value_of("LIMIT")?.integer("LIMIT count")?;
                     // As in ZRANGE, a negative count is all of them.
                     let count = u64::try_from(count).unwrap_or(u64::MAX);
                     once(&mut limit, Limit { offset, count }, "LIMIT")?;
@@ -188,7 +189,7 @@ pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args
 /// Opens a board to read it, or the board of a period, for commands that take no other option.
 pub fn open_board_or_period<'c>(call: &'c Call<'c>, key: Text<'c>, mut args: Args<'c>) -> Result<ServerBoard<'c>> {
     let choice = if args.next_if("PERIOD") { Some(Choice::parse(&mut args)?) } else { None };
-    nothing_more(&args)?;
+    args.end()?;
     let mut board = open_to_read(call, key)?;
     if let Some(choice) = choice {
         choice.turn_to(call, &mut board)?;

@@ -1,22 +1,23 @@
 //! The boards of periods: writes to the main board also go to them, reads with `PERIOD` open them, and `RANK.PERIODS`
 //! lists them.
 
-use super::args::{key, once, value_of};
 use super::rows::{json_integer, json_name, JsonList};
 use super::write::{count_written, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    parse_time, parse_unit, Board, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, Wants,
-    Write, Written,
+    parse_unit, Board, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, Wants, Write,
+    Written,
 };
 use crate::calendar::Span;
 use crate::command;
 use crate::config::{check_rows, max_hops};
 use crate::docs::Doc;
+use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::server::{Access, Args, Call, Caller, Reply, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
+use crate::words::Word;
 use crate::zset::{Only, SortedSet};
 
 command! { PERIODS = periods;
@@ -179,7 +180,7 @@ enum Which {
 impl Choice {
     /// Parses the arguments after `PERIOD`.
     pub fn parse(args: &mut Args) -> Result<Choice> {
-        let unit = parse_unit(value_of(args, "PERIOD")?.bytes(), "PERIOD")?;
+        let unit = parse_unit(args.value_of("PERIOD")?.bytes(), "PERIOD")?;
         // Indexes and ids begin with a digit or a sign. Options do not.
         let is_value = |first: &u8| first.is_ascii_digit() || matches!(first, b'+' | b'-');
         let which = match args.peek().map(|arg| arg.bytes()).filter(|bytes| bytes.first().is_some_and(is_value)) {
@@ -243,11 +244,11 @@ struct Listed {
 
 fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let (mut unit, mut now, mut json) = (None, None, None);
     while let Some(arg) = args.next() {
         if arg.is("NOW") {
-            once(&mut now, parse_time(value_of(&mut args, "NOW")?.bytes(), "NOW")?, "NOW")?;
+            once(&mut now, args.value_of("NOW")?.time("NOW")?, "NOW")?;
         } else if arg.is("JSON") {
             once(&mut json, (), "JSON")?;
         } else if let Some(named) = PeriodUnit::parse(arg.bytes()) {

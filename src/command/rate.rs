@@ -2,7 +2,6 @@
 
 use smallvec::{smallvec, SmallVec};
 
-use super::args::{key, nothing_more, required};
 use crate::command;
 use crate::config;
 use crate::docs::{Doc, KeySpec, KeyUse};
@@ -10,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::rate::{self, Action, Algorithm, Answer, Clock, KeyRules, Request, Rules};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
+use crate::words::Word;
 
 /// What every call on limiters takes behind its keys.
 macro_rules! rules {
@@ -66,7 +66,7 @@ fn refund<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let request = parse(args, action)?;
     Request::check_windows(request.rules.iter())?;
     let key_rules = KeyRules::whole(Limiter::open(call, key, access), &request);
@@ -75,7 +75,7 @@ fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<
 
 fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let named = rate::parse_key_count(required(&mut args)?.bytes());
+    let named = rate::parse_key_count(args.required()?.bytes());
     if call.asks_for_keys() {
         let keys = named.ok().and_then(|named| usize::try_from(named).ok()).unwrap_or(0).min(args.len());
         (2..).take(keys).for_each(|position| call.tell_key(position));
@@ -153,8 +153,8 @@ pub(super) fn verdicts(algorithm: Algorithm) -> &'static stats::Verdicts {
 
 fn reset<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    nothing_more(&args)?;
+    let key = args.text()?;
+    args.end()?;
     let was_there = Limiter::open(call, key, Access::Write).reset()?;
     call.reply().integer(i64::from(was_there));
     Ok(())

@@ -4,18 +4,19 @@
 //! touches, with the caller's permission (the hash of attributes, the boards of current periods); plan the write on every
 //! board, which finds whatever could fail; then change them all. The reply is the command's own.
 
-use super::args::{count, once, one_of, unix_time, value_of};
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    check_unreserved, is_object, parse_unit, Board, Change, Marker, Pair, PeriodUnit, Schema, Scores, Turn, Update,
-    Wants, Write, Written,
+    check_unreserved, is_object, parse_unit, Board, Change, Marker, Pair, Pairs, PeriodUnit, Schema, Scores, Turn,
+    Update, Wants, Write, Written,
 };
 use crate::config::check_rows;
+use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
-use crate::number::parse_finite;
-use crate::server::{Access, Args, Call, Reply, Text, ZSet};
+use crate::number::{parse_extended, parse_finite};
+use crate::server::{Access, Arg, Args, Call, Reply, Text, ZSet};
 use crate::stats;
+use crate::words::Word;
 use crate::zset::{Only, Put, SortedSet};
 
 /// The board that `WITHRANK` answers about: a period, or the board itself.
@@ -61,13 +62,13 @@ impl<'a> WriteOptions<'a> {
         while begins_with_word(args) {
             if args.next_if("WITHRANK") {
                 let unit = if args.next_if("PERIOD") {
-                    Some(parse_unit(value_of(args, "PERIOD")?.bytes(), "PERIOD")?)
+                    Some(parse_unit(args.value_of("PERIOD")?.bytes(), "PERIOD")?)
                 } else {
                     None
                 };
                 once(&mut options.with_rank, unit, "WITHRANK")?;
             } else if args.next_if("AT") {
-                once(&mut options.at, unix_time(args)?, "AT")?;
+                once(&mut options.at, args.value_of("AT")?.time("AT")?, "AT")?;
             } else if args.next_if("BOARD") {
                 once(&mut options.fields, number_of_fields(args)?, "BOARD")?;
             } else if allowed == Allowed::OfIncrements {
@@ -81,11 +82,11 @@ impl<'a> WriteOptions<'a> {
             } else if args.next_if("BEST") {
                 one_of(&mut update, Update::Best, "BEST")?;
             } else if args.next_if("KEEP") {
-                once(&mut options.keep, count(value_of(args, "KEEP")?, "KEEP", 1)?, "KEEP")?;
+                once(&mut options.keep, args.value_of("KEEP")?.count("KEEP", 1)?, "KEEP")?;
             } else if args.next_if("CH") {
                 once(&mut changed, (), "CH")?;
             } else if args.next_if("DATA") {
-                let json = value_of(args, "DATA")?.bytes();
+                let json = args.value_of("DATA")?.bytes();
                 once(&mut options.json, check_object(json)?, "DATA")?;
             } else {
                 break;
@@ -124,7 +125,7 @@ impl<'a> WriteOptions<'a> {
 
 /// The value of `BOARD`.
 pub fn number_of_fields(args: &mut Args) -> Result<usize> {
-    let fields = count(value_of(args, "BOARD")?, "BOARD", 1)?;
+    let fields = args.value_of("BOARD")?.count("BOARD", 1)?;
     Ok(usize::try_from(fields).unwrap_or(usize::MAX))
 }
 
@@ -183,6 +184,36 @@ fn number_and_member<'a>(args: &Args<'a>) -> Option<(f64, Text<'a>)> {
     match (args.len(), pair.next(), pair.next()) {
         (2, Some(number), Some(member)) => Some((parse_finite(number.bytes())?, member.text())),
         _ => None,
+    }
+}
+
+/// The arguments as scores and members: one score per field, then a member, and so on.
+#[inline]
+pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>> {
+    let fields = schema.fields().len();
+    if args.is_empty() || !args.len().is_multiple_of(fields + 1) {
+        return Err(wrong_count(args, |got| Error::score_count(fields, got)));
+    }
+    let mut pairs = Pairs::new();
+    while !args.is_empty() {
+        let (values, kept) = schema.parse_scores(args.take_first(fields).map(Arg::bytes))?;
+        pairs.push(Pair { kept, ..Pair::new(values, args.text()?) });
+    }
+    Ok(pairs)
+}
+
+/// Whether a text can only be a score: a number, or `*` for a field that stays as it is.
+pub fn is_score(text: &[u8]) -> bool {
+    text == b"*" || parse_extended(text).is_some()
+}
+
+/// The error for a wrong number of arguments. If the first is a word, it is more likely an option that does not exist.
+#[cold]
+pub fn wrong_count(mut args: Args, wrong: impl FnOnce(usize) -> Error) -> Error {
+    let got = args.len();
+    match args.next() {
+        Some(word) if !is_score(word.bytes()) => Error::unknown_option(word.bytes()),
+        _ => wrong(got),
     }
 }
 

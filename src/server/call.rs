@@ -5,7 +5,7 @@ use std::os::raw::c_int;
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleString};
 
-use super::api::{Args, Ctx, Reply, Text};
+use super::api::{args_of, Args, Ctx, Reply, Text};
 use super::module::flags_of;
 use super::store::{Change, Effects};
 use crate::docs::KeyUse;
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
     /// The arguments behind the command's name.
     pub fn args(&self) -> Args<'a> {
         // SAFETY: the arguments live as long as the call.
-        unsafe { Args::new(self.args.get(1..).unwrap_or_default()) }
+        unsafe { args_of(self.args.get(1..).unwrap_or_default()) }
     }
 
     /// Notes a change of a key, which was made.

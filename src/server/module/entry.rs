@@ -10,7 +10,7 @@ use redis_module::configuration::{register_bool_configuration, register_i64_conf
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
 use redis_module::Context;
 
-use crate::server::api::{Args, Ctx};
+use crate::server::api::{args_of, Ctx};
 use crate::{config, start};
 
 /// Of the command names and of the options.
@@ -38,7 +38,7 @@ unsafe extern "C" fn RedisModule_OnLoad(
     // SAFETY: the server passes that many live strings.
     let args = unsafe {
         let args: &[_] = if argc > 0 { std::slice::from_raw_parts(argv, argc as usize) } else { &[] };
-        Args::new(args)
+        args_of(args)
     };
     let loaded = catch_unwind(|| {
         let context = Context::new(ctx);
