@@ -6,12 +6,14 @@ mod fixed;
 mod gcra;
 mod keys;
 mod lease;
+mod lease_interleavings;
 mod model;
 mod parsing;
 mod properties;
 mod side_by_side;
 mod sliding;
 mod stored;
+mod string_interleavings;
 
 use super::memory::Limiter;
 use super::*;
