@@ -17,7 +17,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration bench soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
+.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration bench soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,12 @@ fuzz: ## send random arguments and tampered data until something breaks; RANK_FU
 	RANK_FUZZ_CALLS=0 RANK_FUZZ_SEED=$${RANK_FUZZ_SEED:-$$(date +%s)} REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --nocapture fuzz::
 
 TIME ?= 60
+
+explore: ## visit every state of small worlds of schedules, leases and limiters, for about TIME (60) seconds each
+	@scripts/setup.sh build
+	RANK_EXPLORE_SECONDS=$(TIME) CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		cargo test --release --lib --target-dir '$(TARGET_DIR)/explore' interleavings -- --nocapture --test-threads=1
+
 FUZZ_TARGETS ?= arguments codec schema stored
 
 # The switches that a sanitizer needs are unstable ones; the variable lets a stable compiler take them.

@@ -10,6 +10,8 @@ pub mod docs;
 pub mod due;
 pub mod duration;
 pub mod error;
+#[cfg(test)]
+mod explore;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 pub mod number;

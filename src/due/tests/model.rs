@@ -9,12 +9,12 @@ use crate::due::{
 };
 use crate::zset::{MemorySet, Only, SortedSet};
 
-fn element(item: u8) -> Vec<u8> {
+pub(super) fn element(item: u8) -> Vec<u8> {
     vec![item]
 }
 
 /// Times of today: leases cannot end before 2020.
-const TODAY: i64 = 1_767_225_600_000;
+pub(super) const TODAY: i64 = 1_767_225_600_000;
 
 fn end(ms: i64) -> LeaseEnd {
     LeaseEnd::new(ms).unwrap()
@@ -22,16 +22,16 @@ fn end(ms: i64) -> LeaseEnd {
 
 /// What the model knows of an item.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Known {
-    due: i64,
+pub(super) struct Known {
+    pub due: i64,
     /// The token that acknowledges it, and the number of claims.
-    held: Option<(i64, i64)>,
+    pub held: Option<(i64, i64)>,
     /// It was added again since it was claimed.
-    again: bool,
+    pub again: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Add {
         item: u8,
         at: i64,
@@ -102,13 +102,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The list that is tested, the model, and every claim that was ever given out.
-struct World {
-    list: MemorySet,
-    dead: MemorySet,
-    known: BTreeMap<u8, Known>,
-    given: Vec<(u8, i64)>,
-    now: i64,
-    serials: Serials,
+pub(super) struct World {
+    pub list: MemorySet,
+    pub dead: MemorySet,
+    pub known: BTreeMap<u8, Known>,
+    pub given: Vec<(u8, i64)>,
+    pub now: i64,
+    pub serials: Serials,
 }
 
 impl World {
@@ -120,7 +120,7 @@ impl World {
         due.into_iter().map(|(due, _, item)| (due, item)).collect()
     }
 
-    fn step(&mut self, step: &Step) {
+    pub fn step(&mut self, step: &Step) {
         match *step {
             Step::Add { item, at, only } => self.add(item, at, only),
             Step::Again { item } => self.add_again(item),
@@ -267,7 +267,7 @@ impl World {
     }
 
     /// Nothing is lost, nothing is held twice, and the counts are right.
-    fn check(&mut self) {
+    pub fn check(&mut self) {
         for (score, item) in self.list.elements() {
             let state = ItemState::of(*score);
             match self.known.get(&item[0]) {
