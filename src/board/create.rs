@@ -4,11 +4,11 @@ use super::code::TOP_OF_INDEX;
 use super::difference::other_schema;
 use super::index::{is_entry, is_entry_of_member, split_wrapped};
 use super::marker::marker_bytes;
-use super::periods::{is_period, Period, PeriodUnit};
-use super::schema::{Data, Rules, Schema, Ties, Update};
+use super::periods::is_period;
+use super::schema::{Rules, Schema, Ties};
 use super::schema_text::Creation;
 use super::Board;
-use crate::calendar::{Offset, HOUR_MS};
+use crate::calendar::HOUR_MS;
 use crate::error::{Error, Kind, Result};
 use crate::zset::{Direction, Only, SortedSet};
 
@@ -16,30 +16,6 @@ use crate::zset::{Direction, Only, SortedSet};
 const MOST_LOOKED_AT: u64 = 20_000;
 /// If there are more, this many are checked, evenly spaced.
 const SAMPLES: u64 = 1_000;
-
-/// What `RANK.ALTER` changes; `None` leaves a rule as it is.
-#[derive(Default)]
-pub struct Alteration {
-    pub keep: Option<Option<u64>>,
-    pub update: Option<Update>,
-    pub data: Option<Option<Data>>,
-    /// For each unit that is named, its period, or none.
-    pub periods: Vec<(PeriodUnit, Option<Period>)>,
-    pub offset: Option<Offset>,
-}
-
-impl Alteration {
-    pub fn apply(self, rules: &Rules) -> Result<Rules> {
-        let mut rules = rules.clone();
-        rules.keep = self.keep.unwrap_or(rules.keep);
-        rules.update = self.update.unwrap_or(rules.update);
-        if let Some(data) = self.data {
-            rules.data = data;
-        }
-        rules.periods = rules.periods.altered(self.periods, self.offset)?;
-        Ok(rules)
-    }
-}
 
 impl<S: SortedSet> Board<S> {
     /// Sets the schema of the board with this key. If it has this schema already, nothing changes. Tie times are counted

@@ -5,8 +5,7 @@ use super::rows::{json_integer, json_name, JsonList};
 use super::write::{count_written, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    parse_unit, Board, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, Wants, Write,
-    Written,
+    Board, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, Wants, Write, Written,
 };
 use crate::calendar::Span;
 use crate::command;
@@ -180,7 +179,7 @@ enum Which {
 impl Choice {
     /// Parses the arguments after `PERIOD`.
     pub fn parse(args: &mut Args) -> Result<Choice> {
-        let unit = parse_unit(args.value_of("PERIOD")?.bytes(), "PERIOD")?;
+        let unit = PeriodUnit::read(args, "PERIOD")?;
         // Indexes and ids begin with a digit or a sign. Options do not.
         let is_value = |first: &u8| first.is_ascii_digit() || matches!(first, b'+' | b'-');
         let which = match args.peek().map(|arg| arg.bytes()).filter(|bytes| bytes.first().is_some_and(is_value)) {

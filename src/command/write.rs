@@ -7,8 +7,8 @@
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    check_unreserved, is_object, parse_unit, Board, Change, Marker, Pair, Pairs, PeriodUnit, Schema, Scores, Turn,
-    Update, Wants, Write, Written,
+    check_unreserved, is_object, Board, Change, Marker, Pair, Pairs, PeriodUnit, Schema, Scores, Turn, Update, Wants,
+    Write, Written,
 };
 use crate::config::check_rows;
 use crate::error::{set_once as once, set_one_of as one_of};
@@ -61,11 +61,7 @@ impl<'a> WriteOptions<'a> {
         let (mut only, mut update, mut changed) = (None, None, None);
         while begins_with_word(args) {
             if args.next_if("WITHRANK") {
-                let unit = if args.next_if("PERIOD") {
-                    Some(parse_unit(args.value_of("PERIOD")?.bytes(), "PERIOD")?)
-                } else {
-                    None
-                };
+                let unit = if args.next_if("PERIOD") { Some(PeriodUnit::read(args, "PERIOD")?) } else { None };
                 once(&mut options.with_rank, unit, "WITHRANK")?;
             } else if args.next_if("AT") {
                 once(&mut options.at, args.value_of("AT")?.time("AT")?, "AT")?;

@@ -8,6 +8,7 @@ use crate::board::{Alteration, Board, FieldBound, Kind, Pair, Scores, Update, Va
 use crate::error::Result;
 use crate::rate::memory::Limiter;
 use crate::rate::{Action, Clock, Request};
+use crate::words::Words;
 use crate::zset::{MemorySet, Only, SortedSet};
 
 const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
@@ -82,8 +83,9 @@ fn step(model: MemorySet, schema: &Schema, names: &[Vec<u8>], input: &mut Input)
             board.create(Creation { rules: schema.rules.clone(), since, adopt }, b"b", 0)
         }
         _ => {
-            let keep = Some(input.bool().then_some(3));
-            let alteration = Alteration { keep, update: Some(Update::Best), ..Alteration::default() };
+            let words: &[&[u8]] =
+                if input.bool() { &[b"KEEP", b"3", b"UPDATE", b"BEST"] } else { &[b"NOKEEP", b"UPDATE", b"BEST"] };
+            let alteration = Alteration::parse(b"b", Words::new(words)).expect("words of RANK.ALTER");
             alteration.apply(&board.schema().rules).and_then(|rules| board.alter(rules))
         }
     };
