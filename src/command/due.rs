@@ -17,7 +17,7 @@ use crate::number::parse_integer;
 use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Text, Wait, ZSet};
 use crate::stats;
 use crate::words::Word;
-use crate::zset::{Only, SortedSet};
+use crate::zset::{Condition, SortedSet};
 
 command! { ADD = add_items;
     Doc::write("due.add", "key condition:[NX|XX] payload:[DATA hash text] time:{AT ms|IN duration|AGAIN} item ...",
@@ -115,7 +115,7 @@ fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
 /// When `DUE.ADD` adds items.
 #[derive(Clone, Copy)]
 enum When {
-    At(i64, Only),
+    At(i64, Condition),
     Again,
 }
 
@@ -135,18 +135,18 @@ impl<'a> Addend<'a> {
         let (mut only, mut payload) = (None, None);
         let when = loop {
             if args.next_if("NX") {
-                one_of(&mut only, Only::New, "NX")?;
+                one_of(&mut only, Condition::New, "NX")?;
             } else if args.next_if("XX") {
-                one_of(&mut only, Only::Existing, "XX")?;
+                one_of(&mut only, Condition::Existing, "XX")?;
             } else if args.next_if("DATA") {
                 let hash = other_key(call, &mut args, "DATA", KeyUse::Change, &[&key])?;
                 once(&mut payload, (hash, args.value_of("DATA")?), "DATA")?;
             } else if args.next_if("AGAIN") {
-                one_of(&mut only, Only::Any, "AGAIN")?;
+                one_of(&mut only, Condition::Any, "AGAIN")?;
                 break When::Again;
             } else {
                 let at = time(&mut args, call.ctx.now())?;
-                break When::At(at, only.map_or(Only::Any, |(only, _)| only));
+                break When::At(at, only.map_or(Condition::Any, |(only, _)| only));
             }
         };
         match (args.len(), &payload) {

@@ -2,7 +2,7 @@
 
 use super::score::{due_by, lapsed_by, Hold, LeaseEnd, Scores, Serials, State, CLAIMED, WAITING};
 use crate::error::Result;
-use crate::zset::{Direction, Only, SortedSet};
+use crate::zset::{Condition, Direction, SortedSet};
 
 /// What became of an item that was to be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,18 +36,18 @@ pub struct Row<T> {
 }
 
 /// Adds an item, or moves one that nobody holds.
-pub fn add<S: SortedSet>(items: &mut S, item: &S::Element, at: i64, now: i64, only: Only) -> Addition {
+pub fn add<S: SortedSet>(items: &mut S, item: &S::Element, at: i64, now: i64, only: Condition) -> Addition {
     let before = items.score(item).map(State::of);
     let wanted = match before {
-        None => only != Only::Existing,
+        None => only != Condition::Existing,
         // The holder keeps the item, and its token stays valid. Once the lease has ended, the item is moved.
         Some(State::Claimed(hold)) if hold.until > now => false,
-        Some(_) => only != Only::New,
+        Some(_) => only != Condition::New,
     };
     if !wanted {
         return Addition::Refused;
     }
-    items.put(item, at as f64, Only::Any);
+    items.put(item, at as f64, Condition::Any);
     before.map_or(Addition::New, |_| Addition::Existing)
 }
 
@@ -59,7 +59,7 @@ pub fn add_again<S: SortedSet>(items: &mut S, item: &S::Element, now: i64) -> Ad
         Some(State::Waiting(_)) => before.unwrap_or(0.0).min(now as f64),
         None | Some(State::Invalid) => now as f64,
     };
-    items.put(item, score, Only::Any);
+    items.put(item, score, Condition::Any);
     before.map_or(Addition::New, |_| Addition::Existing)
 }
 
@@ -136,7 +136,7 @@ impl Demand {
         let (ready, given_up) = ready(items, now, self.count, attempts);
         if let Some(dead) = dead {
             for item in &given_up {
-                dead.items.put(item, now as f64, Only::Any);
+                dead.items.put(item, now as f64, Condition::Any);
             }
             given_up.iter().for_each(|item| _ = items.remove(item));
         }
@@ -156,7 +156,7 @@ fn claim<S: SortedSet>(
 ) -> Vec<Row<S::Element>> {
     let claimed = ready.into_iter().map(|Ready { item, due, before }| {
         let hold = Hold::after(before, until, serials);
-        items.put(&item, hold.score(), Only::Any);
+        items.put(&item, hold.score(), Condition::Any);
         Row { item, due, hold: Some(hold) }
     });
     claimed.collect()
@@ -187,7 +187,7 @@ pub fn acknowledge<'c, S: SortedSet>(
     let mut again = 0;
     for (token, item) in claims {
         if held(items, *token, item).is_some_and(|hold| hold.again) {
-            items.put(item, now as f64, Only::Any);
+            items.put(item, now as f64, Condition::Any);
             again += 1;
         }
     }
@@ -210,7 +210,7 @@ pub fn prolong<S: SortedSet>(
     serials: &Serials,
 ) -> Option<i64> {
     let hold = held(items, token, item)?.moved(until, serials);
-    items.put(item, hold.score(), Only::Any);
+    items.put(item, hold.score(), Condition::Any);
     Some(hold.token())
 }
 

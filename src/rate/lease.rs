@@ -13,7 +13,7 @@ use super::verdict::{RuleResult, Verdict, Wait};
 use super::LOG;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
-use crate::zset::{Only, SortedSet};
+use crate::zset::{Condition, SortedSet};
 
 /// The element at minus the last token.
 const LAST: &[u8] = b"last";
@@ -121,8 +121,8 @@ impl<'s, S: SortedSet> Holders<'s, S> {
             return Err(Error::tokens_used_up());
         }
         // Adds before it drops: a key that vanished in between would lose its expiry.
-        self.set.put(&element::<S>(token), end as f64, Only::Any);
-        self.set.put(&S::Element::from(LAST), -(token as f64), Only::Any);
+        self.set.put(&element::<S>(token), end as f64, Condition::Any);
+        self.set.put(&S::Element::from(LAST), -(token as f64), Condition::Any);
         // Should the server refuse, leases that ended stay: they count for nothing, and the next call drops them.
         let _ = self.set.remove_through(self.at);
         self.last_until(end);
@@ -142,7 +142,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         let held = self.holds(token)?;
         if held {
             let end = self.end_after(lease_ms)?;
-            self.set.put(&element::<S>(token), end as f64, Only::Any);
+            self.set.put(&element::<S>(token), end as f64, Condition::Any);
             self.last_until(end);
         }
         Ok(held)

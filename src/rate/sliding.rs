@@ -13,7 +13,7 @@ use super::request::Request;
 use super::rule::Rule;
 use super::verdict::{wait_for, RuleResult, RuleResults, Wait};
 use crate::error::{Error, Result};
-use crate::zset::{Direction, Only, SortedSet};
+use crate::zset::{Condition, Direction, SortedSet};
 
 /// How many entries are checked one by one to find the end of a wait, before the search bisects. If costs are similar,
 /// the answer is among the first few.
@@ -34,7 +34,7 @@ impl LogWrite {
         match self {
             // Adds before it drops: a key that vanished in between would lose its expiry.
             LogWrite::Append(Append { micros, element, drop_through, expire_at_ms }) => {
-                set.put(&S::Element::from(element), *micros as f64, Only::Any);
+                set.put(&S::Element::from(element), *micros as f64, Condition::Any);
                 if let Some(through) = drop_through {
                     let _ = set.remove_through(*through);
                 }
@@ -48,7 +48,7 @@ impl LogWrite {
                     let _ = set.remove_indexes(len.saturating_sub(*remove_newest), len.saturating_sub(1));
                 }
                 if let Some((micros, before, after)) = shorten {
-                    set.put(&S::Element::from(after), *micros as f64, Only::Any);
+                    set.put(&S::Element::from(after), *micros as f64, Condition::Any);
                     set.remove(&S::Element::from(before));
                 }
             }

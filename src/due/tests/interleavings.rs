@@ -7,7 +7,7 @@ use super::model::{element, Known, Step, World, TODAY};
 use crate::due::{Hold, LeaseEnd, Serials, State};
 use crate::explore::{self, explore};
 use crate::number::float_text;
-use crate::zset::{MemorySet, Only};
+use crate::zset::{Condition, MemorySet};
 
 const ITEMS: [u8; 2] = [0, 1];
 const CLIENTS: [usize; 2] = [0, 1];
@@ -140,7 +140,7 @@ impl explore::World for Schedule {
         }
         for item in ITEMS {
             for at in [now - 1, now, now + 1] {
-                let only = [Only::Any, Only::New, Only::Existing];
+                let only = [Condition::Any, Condition::New, Condition::Existing];
                 acts.extend(only.map(|only| Act::Of(0, Step::Add { item, at, only })));
             }
             acts.push(Act::Of(0, Step::Again { item }));

@@ -14,7 +14,7 @@ use super::implicit_keys::{check_absent, check_implicit};
 use crate::error::{Error, Result};
 use crate::server::api::{Access, Caller, Ctx, Key, KeyType, Text};
 use crate::server::Call;
-use crate::zset::{score_bounds, Cursor, Direction, Only, Put, SortedSet};
+use crate::zset::{score_bounds, Condition, Cursor, Direction, PutResult, SortedSet};
 
 /// Up to this many elements are removed one by one; for more, one call of the core is cheaper.
 const FEW: usize = 16;
@@ -229,32 +229,32 @@ impl<'c> SortedSet for ZSet<'c> {
         self.key.as_ref().and_then(Key::expiry)
     }
 
-    fn put(&mut self, element: &Text<'c>, score: f64, only: Only) -> Put {
-        let existing_only = matches!(only, Only::Existing | Only::ExistingRaise | Only::ExistingLower);
+    fn put(&mut self, element: &Text<'c>, score: f64, only: Condition) -> PutResult {
+        let existing_only = matches!(only, Condition::Existing | Condition::ExistingRaise | Condition::ExistingLower);
         let may_write = self.call.is_some() && (self.kind == KeyType::SortedSet || !existing_only);
         let Some(key) = self.key.as_mut().filter(|_| may_write) else {
             // A low-level write of an existing element would leave an empty sorted set behind.
-            return Put::Nothing;
+            return PutResult::Nothing;
         };
         let flags = match only {
-            Only::Any => 0,
-            Only::New => raw::REDISMODULE_ZADD_NX,
-            Only::Existing => raw::REDISMODULE_ZADD_XX,
-            Only::Raise => raw::REDISMODULE_ZADD_GT,
-            Only::Lower => raw::REDISMODULE_ZADD_LT,
-            Only::ExistingRaise => raw::REDISMODULE_ZADD_XX | raw::REDISMODULE_ZADD_GT,
-            Only::ExistingLower => raw::REDISMODULE_ZADD_XX | raw::REDISMODULE_ZADD_LT,
+            Condition::Any => 0,
+            Condition::New => raw::REDISMODULE_ZADD_NX,
+            Condition::Existing => raw::REDISMODULE_ZADD_XX,
+            Condition::Raise => raw::REDISMODULE_ZADD_GT,
+            Condition::Lower => raw::REDISMODULE_ZADD_LT,
+            Condition::ExistingRaise => raw::REDISMODULE_ZADD_XX | raw::REDISMODULE_ZADD_GT,
+            Condition::ExistingLower => raw::REDISMODULE_ZADD_XX | raw::REDISMODULE_ZADD_LT,
         };
         let mut flags = flags as c_int;
         // SAFETY: the key is open for writing, and empty or a sorted set; the server copies the element.
         unsafe { api!(RedisModule_ZsetAdd)(key.raw(), score, element.raw(), &mut flags) };
         let done = flags as u32;
         let put = if done & raw::REDISMODULE_ZADD_ADDED != 0 {
-            Put::Added
+            PutResult::Added
         } else if done & raw::REDISMODULE_ZADD_UPDATED != 0 {
-            Put::Changed
+            PutResult::Changed
         } else {
-            return Put::Nothing;
+            return PutResult::Nothing;
         };
         self.kind = KeyType::SortedSet;
         self.len.set(None);
