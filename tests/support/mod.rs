@@ -12,14 +12,17 @@
 //! }
 //! ```
 
+pub mod attributes;
 mod binaries;
 pub mod boards;
 mod cluster;
 pub mod codes;
 mod compiled;
+pub mod damage;
 mod reply;
 mod server;
 pub mod shards;
+pub mod stored;
 
 mod harness;
 
