@@ -9,8 +9,8 @@ use super::schema::{Rules, Schema, Ties};
 use super::schema_text::Creation;
 use super::Board;
 use crate::calendar::HOUR_MS;
-use crate::error::{Error, Kind, Result};
-use crate::zset::{Direction, Only, SortedSet};
+use crate::error::{Error, ErrorKind, Result};
+use crate::zset::{Condition, Direction, SortedSet};
 
 /// Up to this many elements are all checked, which takes a few milliseconds.
 const MOST_LOOKED_AT: u64 = 20_000;
@@ -40,7 +40,7 @@ impl<S: SortedSet> Board<S> {
         self.rewrite(&schema.rules, since.unwrap_or_else(|| default_since(now)));
         match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
             // An adopted board may be damaged and its schema still be right. RANK.VERIFY reports the damage.
-            Err(error) if error.kind() == Kind::Damaged => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Damaged => Ok(()),
             trimmed => trimmed.map(drop),
         }
     }
@@ -127,7 +127,7 @@ impl<S: SortedSet> Board<S> {
     /// Writes another marker. Adds before it removes, so that the key never vanishes in between.
     pub fn rewrite(&mut self, rules: &Rules, since: i64) {
         let marker = S::Element::from(&marker_bytes(rules, since));
-        self.store.put(&marker, f64::NEG_INFINITY, Only::Any);
+        self.store.put(&marker, f64::NEG_INFINITY, Condition::Any);
         if let Some(old) = self.marker.replace(marker) {
             self.store.remove(&old);
         }

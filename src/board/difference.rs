@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::periods::{Period, PeriodUnit};
-use super::schema::{Data, Field, Rules};
+use super::schema::{DataHash, Field, Rules};
 use crate::calendar::Cycle;
 use crate::error::{Error, Escaped};
 
@@ -65,8 +65,8 @@ fn shard(rules: &Rules) -> String {
 fn data(rules: &Rules) -> String {
     match &rules.data {
         None => "no DATA".to_owned(),
-        Some(Data { hash, owner: None }) => format!("DATA {}", Escaped(hash)),
-        Some(Data { hash, owner: Some(_) }) => format!("DATA {} OWNED", Escaped(hash)),
+        Some(DataHash { hash, owner: None }) => format!("DATA {}", Escaped(hash)),
+        Some(DataHash { hash, owner: Some(_) }) => format!("DATA {} OWNED", Escaped(hash)),
     }
 }
 

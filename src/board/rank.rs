@@ -15,7 +15,7 @@ use crate::number::{floor_of_decimal, parse_extended, parse_integer};
 use crate::zset::{Direction, SortedSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RankKind {
     /// Better members.
     Competition,
     /// Better distinct values.
@@ -73,28 +73,28 @@ const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 pub(super) const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
 
 impl<S: SortedSet> Board<S> {
-    pub fn default_kind(&self) -> Kind {
+    pub fn default_kind(&self) -> RankKind {
         match self.schema.rules.ties {
-            Ties::Shared => Kind::Competition,
-            Ties::ByTime(..) => Kind::Ordinal,
+            Ties::Shared => RankKind::Competition,
+            Ties::ByTime(..) => RankKind::Ordinal,
         }
     }
 
-    pub fn rank(&mut self, found: &Found<S::Element>, kind: Kind) -> Result<u64> {
+    pub fn rank(&mut self, found: &Found<S::Element>, kind: RankKind) -> Result<u64> {
         Ok(1 + match kind {
-            Kind::Competition => self.better(&found.decoded.values, Some(found))?,
-            Kind::Dense => self.better_groups(&found.decoded.values, None)?,
-            Kind::Ordinal => self.position(&found.element)?.unwrap_or(0),
+            RankKind::Competition => self.better(&found.decoded.values, Some(found))?,
+            RankKind::Dense => self.better_groups(&found.decoded.values, None)?,
+            RankKind::Ordinal => self.position(&found.element)?.unwrap_or(0),
         })
     }
 
     /// The rank that a newcomer with these values would get, behind its equals.
-    pub fn rank_for(&mut self, values: &[Value], kind: Kind) -> Result<u64> {
+    pub fn rank_for(&mut self, values: &[Value], kind: RankKind) -> Result<u64> {
         let members = self.members()?;
         Ok(1 + match kind {
-            Kind::Competition => self.better(values, None)?,
-            Kind::Dense => self.better_groups(values, None)?,
-            Kind::Ordinal => members.saturating_sub(self.worse(values)?),
+            RankKind::Competition => self.better(values, None)?,
+            RankKind::Dense => self.better_groups(values, None)?,
+            RankKind::Ordinal => members.saturating_sub(self.worse(values)?),
         })
     }
 

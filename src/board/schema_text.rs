@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::periods::{read_offset, read_period, Period, PeriodUnit};
-use super::schema::{Data, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
+use super::schema::{DataHash, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
 use crate::calendar::Offset;
 use crate::error::{Error, Result};
 use crate::shard::{Count, Shard};
@@ -28,7 +28,7 @@ pub struct Creation {
 pub struct Alteration {
     keep: Setting<Option<u64>>,
     update: Setting<Update>,
-    pub data: Setting<Option<Data>>,
+    pub data: Setting<Option<DataHash>>,
     /// For each unit that is named, its period, or none.
     periods: Vec<(PeriodUnit, Option<Period>)>,
     offset: Setting<Offset>,
@@ -244,13 +244,13 @@ pub fn is_key_word(name: &[u8]) -> bool {
 }
 
 /// The hash of a `DATA` option, and whether `OWNED` follows, for a board of this name.
-pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<Data> {
+pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<DataHash> {
     if is_key_word(hash) || hash == board {
         let takes =
             if hash == board { "a key other than the board's own" } else { "a key name other than LIKE and DATA" };
         return Err(Error::takes("DATA", takes, hash));
     }
-    Ok(Data { hash: hash.to_vec(), owner: owned.then(|| board.to_vec()) })
+    Ok(DataHash { hash: hash.to_vec(), owner: owned.then(|| board.to_vec()) })
 }
 
 fn read_field(words: &mut Words<impl Word>, fields: &mut Vec<Field>) -> Result<()> {
@@ -331,7 +331,7 @@ fn read_update(words: &mut Words<impl Word>) -> Result<Update> {
     }
 }
 
-fn read_data(words: &mut Words<impl Word>, board: Option<&[u8]>) -> Result<Data> {
+fn read_data(words: &mut Words<impl Word>, board: Option<&[u8]>) -> Result<DataHash> {
     let hash = words.value_of("DATA")?;
     let owned = words.next_if("OWNED");
     if let Some(board) = board {
@@ -339,7 +339,7 @@ fn read_data(words: &mut Words<impl Word>, board: Option<&[u8]>) -> Result<Data>
     }
     let name = |word: &[u8]| decode(word).ok_or_else(|| Error::takes("DATA", "an encoded name", word));
     let owner = if owned { Some(name(words.value_of("OWNED")?.bytes())?) } else { None };
-    Ok(Data { hash: name(hash.bytes())?, owner })
+    Ok(DataHash { hash: name(hash.bytes())?, owner })
 }
 
 /// `i n`. A client's board must have the key of that shard.

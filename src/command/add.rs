@@ -11,7 +11,7 @@ use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Args, Call, Text};
-use crate::zset::Only;
+use crate::zset::Condition;
 
 const SYNTAX: &str = "key [BOARD fields:n] condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
     entry:{score ... member} ...";
@@ -68,7 +68,7 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     if options.json.is_some() {
         return Err(Error::no_data());
     }
-    if options.only == Only::Existing {
+    if options.only == Condition::Existing {
         board.assume(schema, 0);
     } else {
         board.create(Creation { rules, since: None, adopt: false }, key.bytes(), 0)?;

@@ -3,7 +3,7 @@
 use super::write::{
     check_declared, open_for, reply_change, write, wrong_count, Allowed, Opened, Periods, Records, WriteOptions,
 };
-use crate::board::{Pair, Scores, Wants};
+use crate::board::{Detail, Pair, Scores};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(wrong_count(args, |got| Error::delta_count(fields, got)));
     }
     let mut rules = options.write(call, schema, Scores::Add)?;
-    rules.wants = rules.wants.max(Wants::Scores);
+    rules.detail = rules.detail.max(Detail::Scores);
     let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
     let pair = Pair::new(deltas, args.text()?);
     let pairs = std::slice::from_ref(&pair);

@@ -1,6 +1,6 @@
 //! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND`, `RANK.BYSCORE`, `RANK.AFTER` and `RANK.BEFORE`.
 
-use super::options::{point_scores, row_options, ReadOptions, Takes, ROWS_COST};
+use super::options::{point_scores, row_options, AllowedOptions, ReadOptions, ROWS_COST};
 use super::rows::json_integer;
 use super::{open_to_read, ServerBoard};
 use crate::board::{Board, FieldBound, Point, Row};
@@ -67,9 +67,9 @@ fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
     let n = args.required()?.count("n", 0)?;
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     reply_rows(call, &mut board, hash.as_ref(), (0, n), &options)
 }
 
@@ -78,9 +78,9 @@ fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let start = position(&mut args, "start")?;
     let stop = position(&mut args, "stop")?;
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
     let first = from_either_end(start, members).saturating_sub(1);
     let end = from_either_end(stop, members);
@@ -106,9 +106,9 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let page = args.required()?.count("page", 1)?;
     let size = args.required()?.count("size", 1)?;
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
     let pages = members.div_ceil(size);
     let rows = rows_at(&mut board, (page - 1).saturating_mul(size), size, &options)?;
@@ -137,9 +137,9 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let member = args.text()?;
     let distance = args.required()?.count("distance", 0)?;
-    let options = ReadOptions::parse(args, Takes::ROWS_FILL)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS_FILL)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
     let Some(found) = board.find(&member)? else {
         call.reply().null();
@@ -164,9 +164,9 @@ fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let min = FieldBound::parse(args.required()?.bytes(), "min")?;
     let max = FieldBound::parse(args.required()?.bytes(), "max")?;
-    let options = ReadOptions::parse(args, Takes::ROWS_LIMIT)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS_LIMIT)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let (first, end) = board.first_field_positions(min, max)?;
     let first = first.saturating_add(options.limit.offset);
     let count = end.saturating_sub(first).min(options.limit.count);
@@ -191,9 +191,9 @@ fn beside_point<'c>(
     let n = args.required()?.count("n", 0)?;
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
-    let options = ReadOptions::parse(args, Takes::ROWS_POINT)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS_POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let range = if board.store.exists() { positions(&mut board, &point, n)? } else { (0, 0) };
     reply_rows(call, &mut board, hash.as_ref(), range, &options)
 }

@@ -1,9 +1,9 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
-use super::options::{open_board_or_period, period_option, row_options, ReadOptions, Takes, RANK_COST};
+use super::options::{open_board_or_period, period_option, row_options, AllowedOptions, ReadOptions, RANK_COST};
 use super::rows::JsonList;
 use super::{open_to_read, ServerBoard};
-use crate::board::{Found, Kind, Row};
+use crate::board::{Found, RankKind, Row};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
@@ -37,9 +37,9 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
     let member = args.text()?;
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let Some(found) = board.find(&member)? else {
         call.reply().null();
         return Ok(());
@@ -85,9 +85,9 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::member_count(named, args.len()));
     }
     let names = args.take_first(named as usize);
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
 
     let mut peers = Vec::new();
     for name in names {
@@ -115,21 +115,23 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 /// The row of each member with its place in the group, best first. The place is of the same kind as the rank.
-fn rank_peers<'c>(board: &mut ServerBoard<'c>, kind: Kind, peers: Vec<Found<Text<'c>>>) -> Result<Vec<(u64, Row)>> {
+fn rank_peers<'c>(board: &mut ServerBoard<'c>, kind: RankKind, peers: Vec<Found<Text<'c>>>) -> Result<Vec<(u64, Row)>> {
     let mut rows: Vec<(u64, Row)> = Vec::with_capacity(peers.len());
     let mut groups = 0;
     for peer in peers {
         let position = rows.len() as u64 + 1;
         let last = rows.last().map(|(place, row)| (*place, row.rank, &row.values));
         let (place, rank) = match (last, kind) {
-            (Some((place, rank, values)), Kind::Competition | Kind::Dense) if *values == peer.decoded.values => {
+            (Some((place, rank, values)), RankKind::Competition | RankKind::Dense)
+                if *values == peer.decoded.values =>
+            {
                 (place, rank)
             }
-            (Some((_, rank, values)), Kind::Dense) => {
+            (Some((_, rank, values)), RankKind::Dense) => {
                 groups += 1;
                 (groups, rank + board.better_groups(&peer.decoded.values, Some(values))?)
             }
-            (None, Kind::Dense) => {
+            (None, RankKind::Dense) => {
                 groups = 1;
                 (1, board.rank(&peer, kind)?)
             }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::rows::{Data, Shown};
+use super::rows::{Data, RowFormat};
 use super::{open_hash, open_to_read};
-use crate::board::{Cursor, Row, Step};
+use crate::board::{Row, ScanCursor, ScanStep};
 use crate::command;
 use crate::config;
 use crate::docs::Doc;
@@ -29,7 +29,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
     let cursor = args.required()?.bytes();
-    let cursor = Cursor::parse(cursor).ok_or_else(|| Error::bad_cursor(cursor))?;
+    let cursor = ScanCursor::parse(cursor).ok_or_else(|| Error::bad_cursor(cursor))?;
     let (mut step, mut time, mut data, mut json) = (None, None, None, None);
     while let Some(arg) = args.next() {
         match arg.bytes().to_ascii_uppercase().as_slice() {
@@ -45,7 +45,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
     let data = hash.as_ref().map_or(Data::Unwanted, Data::Hash);
     let schema = board.schema().clone();
-    let shown = Shown { schema: &schema, data, time: time.is_some(), json: json.is_some() };
+    let shown = RowFormat { schema: &schema, data, time: time.is_some(), json: json.is_some() };
 
     let stopwatch = Stopwatch::start();
     let (mut lines, mut rows, mut seen) = (Vec::new(), Vec::new(), 0_u64);
@@ -63,7 +63,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
         seen += 1;
         !seen.is_multiple_of(STRIDE) || stopwatch.elapsed() < MOST_TIME
     };
-    let step = Step { count: step.unwrap_or(DEFAULT_COUNT), most: config::max_rows() };
+    let step = ScanStep { count: step.unwrap_or(DEFAULT_COUNT), most: config::max_rows() };
     let next = board.scan(&cursor, step, &mut visit)?;
 
     let reply = call.reply();

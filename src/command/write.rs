@@ -7,8 +7,8 @@
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    check_unreserved, is_object, Board, Change, Marker, Pair, Pairs, PeriodUnit, Schema, Scores, Turn, Update, Wants,
-    Write, Written,
+    check_unreserved, is_object, Board, Detail, Marker, MemberChange, Pair, Pairs, PeriodUnit, Schema, Scores, Turn,
+    Update, WriteRequest, WriteResult,
 };
 use crate::config::check_rows;
 use crate::error::{set_once as once, set_one_of as one_of};
@@ -17,7 +17,7 @@ use crate::number::{parse_extended, parse_finite};
 use crate::server::{Access, Arg, Args, Call, Reply, Text, ZSet};
 use crate::stats;
 use crate::words::Word;
-use crate::zset::{Only, Put, SortedSet};
+use crate::zset::{Condition, PutResult, SortedSet};
 
 /// The board that `WITHRANK` answers about: a period, or the board itself.
 pub type RanksOf = Option<PeriodUnit>;
@@ -27,7 +27,7 @@ pub type RanksOf = Option<PeriodUnit>;
 pub struct WriteOptions<'a> {
     /// `BOARD n`: the board must have a schema with as many fields.
     pub fields: Option<usize>,
-    pub only: Only,
+    pub only: Condition,
     pub update: Option<Update>,
     pub keep: Option<u64>,
     pub count_changed: bool,
@@ -70,9 +70,9 @@ impl<'a> WriteOptions<'a> {
             } else if allowed == Allowed::OfIncrements {
                 break;
             } else if args.next_if("NX") {
-                one_of(&mut only, Only::New, "NX")?;
+                one_of(&mut only, Condition::New, "NX")?;
             } else if args.next_if("XX") {
-                one_of(&mut only, Only::Existing, "XX")?;
+                one_of(&mut only, Condition::Existing, "XX")?;
             } else if args.next_if("SET") {
                 one_of(&mut update, Update::Set, "SET")?;
             } else if args.next_if("BEST") {
@@ -88,9 +88,9 @@ impl<'a> WriteOptions<'a> {
                 break;
             }
         }
-        options.only = only.map_or(Only::Any, |(only, _)| only);
+        options.only = only.map_or(Condition::Any, |(only, _)| only);
         options.update = update.map(|(update, _)| update);
-        if options.only == Only::New && options.update == Some(Update::Best) {
+        if options.only == Condition::New && options.update == Some(Update::Best) {
             return Err(Error::mutually_exclusive("NX", "BEST"));
         }
         options.count_changed = changed.is_some();
@@ -100,7 +100,7 @@ impl<'a> WriteOptions<'a> {
 
     /// What is written to a board of this schema.
     #[inline]
-    pub fn write(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<Write> {
+    pub fn write(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<WriteRequest> {
         let keep = match (schema.rules.keep, self.keep) {
             (Some(keep), Some(_)) => return Err(Error::has_own_keep(keep)),
             (keep, option) => option.or(keep),
@@ -114,8 +114,8 @@ impl<'a> WriteOptions<'a> {
         };
         // The clock is read once, and only if ties need it.
         let now = if schema.layout.has_time() { self.at.unwrap_or_else(|| call.ctx.now()) } else { 0 };
-        let wants = if self.with_rank == Some(None) { Wants::Ranks } else { Wants::Nothing };
-        Ok(Write { scores, only: self.only, update, keep, now, wants })
+        let detail = if self.with_rank == Some(None) { Detail::Ranks } else { Detail::Nothing };
+        Ok(WriteRequest { scores, only: self.only, update, keep, now, detail })
     }
 }
 
@@ -166,7 +166,7 @@ pub fn open_for<'c>(
         let score = old.unwrap_or(0.0) + number + 0.0;
         // A sum that is not finite is an error, which the body of all writes reports.
         if score.is_finite() {
-            let is_new = old != Some(score) && store.put(&member, score, Only::Any) == Put::Added;
+            let is_new = old != Some(score) && store.put(&member, score, Condition::Any) == PutResult::Added;
             return Ok(Opened::Done(is_new, score));
         }
     }
@@ -245,14 +245,14 @@ pub enum Periods<'o> {
 
 /// What a write did to the board, and to each of its current periods.
 pub struct Done<'c> {
-    pub written: Written,
+    pub written: WriteResult,
     periods: Vec<PeriodWrite<'c>>,
 }
 
 impl Done<'_> {
     /// What happened on the board that the client asked about, for each pair; nothing if that is a period which was not
     /// written to.
-    pub fn changes(&self, ranks_of: RanksOf) -> &[Change] {
+    pub fn changes(&self, ranks_of: RanksOf) -> &[MemberChange] {
         let Some(unit) = ranks_of else { return &self.written.changes };
         self.periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.written.changes)
     }
@@ -262,7 +262,7 @@ impl Done<'_> {
 pub fn write<'c>(
     call: &'c Call<'c>,
     board: &mut ServerBoard<'c>,
-    mut write: Write,
+    mut write: WriteRequest,
     pairs: &[Pair<Text<'c>>],
     records: Records,
     periods: Periods,
@@ -285,7 +285,7 @@ pub fn write<'c>(
     };
     let has_records = texts.iter().any(Option::is_some);
     if has_records {
-        write.wants = write.wants.max(Wants::Scores);
+        write.detail = write.detail.max(Detail::Scores);
     }
     let mut hash = if has_records || may_depart { Some(open_hash(call, board, Access::Write)?) } else { None };
     if may_depart {
@@ -319,7 +319,7 @@ pub fn write<'c>(
 }
 
 /// Updates the counters of `INFO`.
-pub fn count_written(written: &Written) {
+pub fn count_written(written: &WriteResult) {
     if written.refused + written.evicted > 0 {
         stats::RANK.denied.add(written.refused);
         stats::EVICTED.add(written.evicted);
@@ -339,7 +339,7 @@ pub fn check_changes(options: &WriteOptions, pairs: usize) -> Result<()> {
 }
 
 /// `[rank, previous rank, member, score..., previous score...]`
-pub fn reply_change(board: &ServerBoard, member: &Text, change: Option<&Change>, reply: &Reply) {
+pub fn reply_change(board: &ServerBoard, member: &Text, change: Option<&MemberChange>, reply: &Reply) {
     let fields = board.schema().fields().len();
     let (before, after) = change.map_or((None, None), |change| (change.before.as_ref(), change.after.as_ref()));
     reply.array(3 + 2 * fields as u64);

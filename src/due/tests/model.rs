@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use crate::due::{
-    acknowledge, add, add_again, next_due, prolong, tally, Addition, Dead, Demand, LeaseEnd, Serials, State, Tally,
+    acknowledge, add, add_again, next_due, prolong, tally, Addition, Dead, Demand, ItemState, LeaseEnd, Serials, Tally,
 };
-use crate::zset::{MemorySet, Only, SortedSet};
+use crate::zset::{Condition, MemorySet, SortedSet};
 
 pub(super) fn element(item: u8) -> Vec<u8> {
     vec![item]
@@ -35,7 +35,7 @@ pub(super) enum Step {
     Add {
         item: u8,
         at: i64,
-        only: Only,
+        only: Condition,
     },
     Again {
         item: u8,
@@ -76,7 +76,7 @@ pub(super) enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let (item, time) = (0_u8..12, TODAY..TODAY + 400);
-    let only = prop_oneof![Just(Only::Any), Just(Only::New), Just(Only::Existing)];
+    let only = prop_oneof![Just(Condition::Any), Just(Condition::New), Just(Condition::Existing)];
     let bad = prop_oneof![
         Just(-5.0),
         Just(f64::INFINITY),
@@ -166,10 +166,10 @@ impl World {
         self.known.get(&item).is_some_and(|known| known.held.is_some_and(|(own, _)| own == token))
     }
 
-    fn add(&mut self, item: u8, at: i64, only: Only) {
+    fn add(&mut self, item: u8, at: i64, only: Condition) {
         let there = self.list.score(&element(item)).is_some();
         let live = self.known.get(&item).is_some_and(|known| known.held.is_some() && known.due > self.now);
-        let excluded = if there { Only::New } else { Only::Existing };
+        let excluded = if there { Condition::New } else { Condition::Existing };
         let wanted = !live && only != excluded;
         let before = self.list.clone();
         let new = add(&mut self.list, &element(item), at, self.now, only);
@@ -269,14 +269,14 @@ impl World {
     /// Nothing is lost, nothing is held twice, and the counts are right.
     pub fn check(&mut self) {
         for (score, item) in self.list.elements() {
-            let state = State::of(*score);
+            let state = ItemState::of(*score);
             match self.known.get(&item[0]) {
                 Some(known) => {
                     assert_eq!(state.due(), Some(known.due));
                     assert_eq!(state.hold().map(|hold| (hold.token(), hold.attempt)), known.held);
                     assert_eq!(state.hold().is_some_and(|hold| hold.again), known.again);
                 }
-                None => assert_eq!(state, State::Invalid),
+                None => assert_eq!(state, ItemState::Invalid),
             }
         }
         assert!(self.known.keys().all(|item| self.list.score(&element(*item)).is_some()), "an item was lost");
@@ -324,7 +324,7 @@ fn an_expired_lease_is_acknowledged_until_somebody_claims_or_moves_the_item() {
         let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
         rows.first().map(|row| row.hold.unwrap().token())
     };
-    add(&mut list, &element(7), TODAY + 100, TODAY, Only::Any);
+    add(&mut list, &element(7), TODAY + 100, TODAY, Condition::Any);
     let first = claim(&mut list, 100).unwrap();
     assert_eq!(claim(&mut list, 109), None);
     let mut late = list.clone();
@@ -347,11 +347,11 @@ fn a_live_claim_is_not_moved_by_an_addition_and_a_lapsed_one_is() {
         let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
         rows.first().map(|row| row.hold.unwrap().token())
     };
-    add(&mut list, &element(7), TODAY + 100, TODAY, Only::Any);
+    add(&mut list, &element(7), TODAY + 100, TODAY, Condition::Any);
     let token = claim(&mut list, 100).unwrap();
-    assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 109, Only::Any), Addition::Refused);
+    assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 109, Condition::Any), Addition::Refused);
     assert_eq!(next_due(&mut list), Some(TODAY + 110));
-    assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 110, Only::Any), Addition::Existing);
+    assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 110, Condition::Any), Addition::Existing);
     assert_eq!(next_due(&mut list), Some(TODAY + 200));
     assert!(!acknowledges(&mut list, token));
 }
