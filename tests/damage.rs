@@ -2,12 +2,18 @@
 //! error that names the way out; a write that reports damage changes nothing; `RANK.VERIFY` finds it, and `REPAIR` mends it.
 //! One thing no look-up can know: that somebody is there whose index entry was removed by `ZREM`.
 
+mod kinds;
+mod survey;
+mod truth;
+
 use redis::{Connection, Value};
 
+use self::kinds::*;
+use self::survey::*;
+use self::truth::*;
 use crate::script::{script, Dice};
 use crate::support::boards::{elements, replyv};
 use crate::support::codes::Coder;
-use crate::support::damage::*;
 use crate::support::*;
 use crate::workload::verify;
 

@@ -3,8 +3,7 @@
 use redis::Connection;
 use serde_json::Value as Json;
 
-use super::{cmd, reply, show_result};
-use crate::script::script;
+use super::{cmd, expect, reply, show_result};
 
 /// Every read that has rows or members, on a board `b` with ann and bob.
 pub const READS: &[&str] = &[
@@ -22,17 +21,10 @@ pub const READS: &[&str] = &[
 /// A board `b` with ann at 5 and bob at 7, each with a record in the hash `h`.
 #[track_caller]
 pub fn board(con: &mut Connection, schema: &str) {
-    script(
-        con,
-        &format!(
-            r#"
-            FLUSHALL => +OK
-            RANK.CREATE b {schema} => +OK
-            RANK.ADD b 5 ann 7 bob => 2
-            HSET h ann {{"n":1}} bob {{"n":2}} => 2
-            "#
-        ),
-    );
+    expect(con, "FLUSHALL", "+OK");
+    expect(con, &format!("RANK.CREATE b {schema}"), "+OK");
+    expect(con, "RANK.ADD b 5 ann 7 bob", "2");
+    expect(con, r#"HSET h ann {"n":1} bob {"n":2}"#, "2");
 }
 
 /// The members that the hash `h` has records of.

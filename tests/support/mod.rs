@@ -18,7 +18,6 @@ pub mod boards;
 mod cluster;
 pub mod codes;
 mod compiled;
-pub mod damage;
 mod reply;
 mod server;
 pub mod shards;
