@@ -271,9 +271,9 @@ on_every_server! {
             RANK.CREATE o DATA h OWNED => +OK
             RANK.ALTER o DATA o OWNED => ERR DATA takes a key other than the board's own, got o
             RANK.ADD o 1 m => 1
-            RANK.ROTATE o arch DATA h => ERR archive and DATA need two new key names, other than the board's key and hash
-            RANK.ROTATE o h DATA h2 => ERR archive and DATA need two new key names, other than the board's key and hash
-            RANK.ROTATE o arch DATA arch => ERR archive and DATA need two new key names, other than the board's key and hash
+            RANK.ROTATE o arch DATA h => ERR archive and DATA take two new key names, other than the board's key and hash
+            RANK.ROTATE o h DATA h2 => ERR archive and DATA take two new key names, other than the board's key and hash
+            RANK.ROTATE o arch DATA arch => ERR archive and DATA take two new key names, other than the board's key and hash
             RANK.ROTATE o arch DATA h2 => 1
             RANK.SETDATA arch m k v => 1
             EXISTS h => 0

@@ -27,6 +27,7 @@ mod due_payloads;
 mod due_refusals;
 mod due_waiting;
 mod effects;
+mod encodings;
 mod exactness;
 mod fields;
 mod flood;

@@ -177,7 +177,7 @@ fn other_key<'a>(
     let key = args.value_of(option)?.text();
     call.tell_use(call.args().len() - args.len(), usage);
     if others.iter().any(|other| other.is_same(&key)) {
-        return Err(Error::takes(option, "a key of its own", key.bytes()));
+        return Err(Error::takes(option, "a separate key", key.bytes()));
     }
     Ok(key)
 }
