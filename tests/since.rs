@@ -3,10 +3,10 @@
 
 use redis::{Connection, Value};
 
-use crate::layouts::{info, marker, stored};
 use crate::script::script;
 use crate::support::boards::{elements, lose_marker, replyv};
 use crate::support::codes::Coder;
+use crate::support::stored::{info, marker, stored};
 use crate::support::*;
 use crate::workload::verify;
 
