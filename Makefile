@@ -21,6 +21,7 @@ PORTABLE_TARGET := $(shell uname -m)-unknown-linux-gnu
 PORTABLE_MODULE := $(if $(IS_LINUX),$(TARGET_DIR)/$(PORTABLE_TARGET)/release/libredis_rank.so,$(MODULE))
 DIST_MODULE := $(or $(REDIS_RANK_SO),$(PORTABLE_MODULE))
 RELEASE_TOOLS := $(CURDIR)/.servers/release
+export PATH := $(CURDIR)/.servers/cargo/bin:$(PATH)
 # The date of what a release holds, so that building it again gives the same bytes.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 
@@ -32,7 +33,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration test-dist bench soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
+.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration test-dist fixtures bench soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +113,10 @@ test-dist: ## run a part of the tests on what make dist builds; DIST_TESTS are f
 	$(MAKE) --no-print-directory dist
 	REDIS_RANK_SO='$(DIST_MODULE)' RANK_DIST='$(abspath $(DIST_DIR))' \
 		cargo test --test integration -- --include-ignored $(DIST_TESTS)
+
+fixtures: ## freeze what this version stores, for all later versions to read: tests/fixtures/VERSION.json
+	cargo build --release
+	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored write_the_fixtures_of_this_version
 
 SERVERS ?=
 
@@ -223,6 +228,11 @@ dist: tarball $(if $(IS_LINUX),wheel) ## build the tarball and the wheel in dist
 deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
 	@scripts/setup.sh deb
 	@scripts/deb.sh '$(READY_MODULE)' '$(VERSION)' '$(DIST_DIR)'
+
+release: ## build all files of a release in dist/, twice, and check that they have the same bytes; nothing is published
+	@scripts/setup.sh release
+	rm -rf '$(DIST_DIR)'
+	@scripts/release.sh '$(VERSION)' '$(DIST_DIR)'
 
 clean: ## remove build output and downloaded servers and clients
 	cargo clean
