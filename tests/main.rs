@@ -2,7 +2,9 @@
 
 mod support;
 
+mod artifact;
 mod attributes;
+mod attributes_owned;
 mod bad_input;
 mod boards;
 mod bounds;
@@ -29,7 +31,6 @@ mod encodings;
 mod exactness;
 mod fields;
 mod flood;
-mod forge;
 mod formats;
 mod fuzz;
 mod groups;
@@ -63,6 +64,7 @@ mod replies;
 mod restarts;
 mod scan;
 mod script;
+mod servers;
 mod shards;
 mod shards_cluster;
 mod shards_exact;
