@@ -17,7 +17,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration bench soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
+.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration bench bench-docs soak fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,8 +96,16 @@ test-servers: ## run the tests with real servers on this machine's Redis, and on
 
 bench: ## compare with core commands and scripts; ARGS=--quick takes four minutes, ARGS=--help lists options
 	@scripts/setup.sh run
+	scripts/servers.sh redis-8.6 valkey-9.1
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
+
+# What fails is named in the page.
+bench-docs: ## the same, and write docs/benchmarks.md and its charts
+	test -x .servers/charts/bin/python || python3 -m venv .servers/charts
+	.servers/charts/bin/pip install --quiet 'matplotlib>=3.8,<4'
+	-$(MAKE) bench ARGS="--json '$(CURDIR)/benches/results.json' $(ARGS)"
+	.servers/charts/bin/python benches/report.py
 
 MINUTES ?= 10
 
