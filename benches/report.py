@@ -102,13 +102,15 @@ def draw():
                 for it in find(section, beside=beside, members=100_000)]
     for mode in ("light", "dark"):
         plt.style.use(["default", *["dark_background"] * (mode == "dark")])
+        paper = dict.fromkeys(["figure.facecolor", "axes.facecolor"], "#ffffff" if mode == "light" else "#0d1117")
         plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "redis-rank", "axes.titlelocation": "left",
-                             "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True})
+                             "axes.spines.top": False, "axes.spines.right": False, **paper})
 
-        def save(name, title, label, **legend):
+        def save(name, title, label, base=10, **legend):
             plt.title(title)
             plt.xlabel(label)
-            plt.xscale("log")
+            plt.xscale("log", base=base)
+            plt.gca().xaxis.set_major_formatter(lambda value, _: f"{value:,g}" if value < 1e5 else f"{value:,.0f}")
             plt.grid(alpha=0.25)
             plt.legend(frameon=False, **legend)
             plt.savefig(ROOT / f"docs/charts/{name}-{mode}.svg", bbox_inches="tight", metadata={"Date": None})
@@ -125,10 +127,9 @@ def draw():
             plt.gca().invert_yaxis()
             right = plt.gca().secondary_yaxis("right")
             right.set_yticks(range(len(lines)), [span(group, figure) for _, group in lines])
-            plt.gca().xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-            if figure == "ratio":
-                plt.axvline(1, color="gray")
-            save(name, title, label, loc="upper center", bbox_to_anchor=(0.5, -0.7 / height), ncols=3)
+            plt.axvline(1 if figure == "ratio" else plt.xlim()[0], color="gray")
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.7 / height), "ncols": 3}
+            save(name, title, label, 10 if figure == "ms" else 2, **below)
 
         dots("overview", "redis-rank beside core commands and Lua scripts",
              "← slower        times as fast        faster →", overview, "ratio")
@@ -138,7 +139,6 @@ def draw():
         for name in ["ZADD", "RANK.ADD", "RANK.ADD, coded", "ZREVRANK", "RANK.GET"]:
             points = [(it["members"], it["figures"]["us"]) for it in find("growth", name)]
             plt.plot(*zip(*points), "o-" if name.startswith("RANK") else "o--", label=name)
-        plt.gca().xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         plt.gca().set(ylabel="µs", ylim=(0, None))
         save("growth", "Processor time of one command as a board grows", "members")
 

@@ -79,7 +79,8 @@ const FILLS: u64 = 100_000;
 pub fn measure(session: &mut Session, effort: Effort, mut put: impl FnMut(Record)) {
     let repeats = effort.rounds.div_ceil(5);
     let mut record = |session: &Session, case: &Case, runs: Vec<f64>| {
-        put(Record::new("blocking", &session.name, case.name, session.members(), &[("ms", quantile(runs, 0.5))]));
+        let figures = [("ms", quantile(runs, 0.5)), ("members", session.members() as f64)];
+        put(Record::new("blocking", &session.name, case.name, session.members(), &figures));
     };
     for case in CASES {
         let runs = (0..repeats).map(|_| {

@@ -88,7 +88,7 @@ impl Options {
 
     fn effort(&self) -> Effort {
         match self.quick {
-            true => Effort { rounds: 5, slice: Duration::from_millis(3) },
+            true => Effort { rounds: 7, slice: Duration::from_millis(5) },
             false => Effort { rounds: 11, slice: Duration::from_millis(10) },
         }
     }

@@ -70,9 +70,6 @@ pub fn measure(program: &Path, mut put: impl FnMut(Record)) {
         // `$slot` counts to a thousand.
         let keys = if key.fill.contains("$slot") { 1000 } else { MEMBERS };
         let bytes = (used(&session) - before) / keys as f64;
-        put(Record {
-            beside: (*of).into(),
-            ..Record::new("memory", &session.name, name, MEMBERS, &[("bytes", bytes)])
-        });
+        put(Record::new("memory", &session.name, name, MEMBERS, &[("bytes", bytes)]));
     }
 }

@@ -126,7 +126,7 @@ impl Session {
         let (mut jobs, mut done, start) = (1, 0, Instant::now());
         loop {
             let numbers = self.numbers(jobs);
-            let taken: f64 = sides.iter().map(|side| self.time(side, numbers.clone(), batch).wall.as_secs_f64()).sum();
+            let taken: f64 = sides.iter().map(|side| self.time(side, numbers.clone(), batch).cpu.as_secs_f64()).sum();
             done += jobs;
             if taken * 4.0 < wanted {
                 jobs *= 4;
