@@ -34,14 +34,18 @@ impl Verdict {
         }
     }
 
-    /// The same as a JSON object, without the closing brace.
     pub fn json(&self) -> String {
-        let [_, limit, remaining, retry, reset, rule] = self.reply();
-        format!(
-            "{{\"limited\":{},\"rule\":{rule},\"limit\":{limit},\"remaining\":{remaining},\
-             \"retry_after_ms\":{retry},\"reset_after_ms\":{reset}",
-            self.limited
-        )
+        format!("{{\"limited\":{},\"rule\":{},{}}}", self.limited, self.rule, self.json_numbers())
+    }
+
+    /// For a lease, whose token is in the place of the rule.
+    pub fn lease_json(&self) -> String {
+        format!("{{\"limited\":{},{},\"token\":{}}}", self.limited, self.json_numbers(), self.rule)
+    }
+
+    fn json_numbers(&self) -> String {
+        let [_, limit, remaining, retry, reset, _] = self.reply();
+        format!("\"limit\":{limit},\"remaining\":{remaining},\"retry_after_ms\":{retry},\"reset_after_ms\":{reset}")
     }
 
     /// `[limited, limit, remaining, retry_after, reset_after]` in seconds, as redis-cell returns it. `retry_after` is
