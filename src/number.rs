@@ -4,7 +4,6 @@
 mod tests;
 
 /// An optional sign and decimal digits; leading zeros are fine. `None` also when the number does not fit.
-#[inline]
 pub fn parse_integer(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }

@@ -113,14 +113,12 @@ fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// When `DUE.ADD` adds items.
 #[derive(Clone, Copy)]
 enum When {
     At(i64, Condition),
     Again,
 }
 
-/// The arguments of `DUE.ADD`.
 struct Addend<'a> {
     key: Text<'a>,
     /// A hash, and the text for the item.
@@ -347,7 +345,6 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// The arguments of `DUE.CLAIM` and `DUE.POP`.
 struct TakeOptions<'a> {
     key: Text<'a>,
     count: usize,
@@ -355,7 +352,6 @@ struct TakeOptions<'a> {
     lease_ms: Option<i64>,
     /// Attempts, and the key of items that were claimed as often.
     dead: Option<(i64, Text<'a>)>,
-    /// The hash of payloads.
     hash: Option<Text<'a>>,
     block_ms: Option<u64>,
     now: Option<i64>,
@@ -431,7 +427,6 @@ fn time(args: &mut Args, now: i64) -> Result<i64> {
     Err(Error::no_time(word.bytes()))
 }
 
-/// The value of `NOW`.
 fn clock(args: &mut Args) -> Result<i64> {
     args.value_of("NOW")?.number_in("NOW", 0..=MAX_NOW_MS.unsigned_abs()).map(u64::cast_signed)
 }

@@ -108,7 +108,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn parse(args: Args, action: Action) -> Result<Request> {
-    Request::parse(args, action, config::rate_max_log())
+    Request::parse(args, action, config::RATE_MAX_LOG.bound())
 }
 
 fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limiter<'c>>]) -> Result<()> {
@@ -131,7 +131,6 @@ fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limit
     Ok(())
 }
 
-/// The counters of an algorithm.
 pub(super) fn verdicts(algorithm: Algorithm) -> &'static stats::Verdicts {
     match algorithm {
         Algorithm::Sliding => &stats::SLIDING,

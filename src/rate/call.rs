@@ -46,7 +46,6 @@ impl<'r, K> KeyRules<'r, K> {
     }
 }
 
-/// What happens to one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyAction {
     Nothing,

@@ -14,13 +14,13 @@ const MAX_DIGITS: usize = 24;
 
 /// The number of 1 to 24 digits at the start of a text, and what follows it; leading zeros are fine.
 pub(super) fn leading(text: &[u8]) -> Option<(u128, &[u8])> {
-    let mut value = 0_u128;
-    let mut digits = 0;
-    while let Some(digit) = text.get(digits).copied().and_then(digit).filter(|_| digits <= MAX_DIGITS) {
+    let (mut value, mut digits) = (0_u128, 0);
+    for digit in text.iter().take(MAX_DIGITS + 1).map_while(|byte| digit(*byte)) {
         value = value.wrapping_mul(BASE.into()).wrapping_add(digit.into());
         digits += 1;
     }
-    (1..=MAX_DIGITS).contains(&digits).then(|| Some((value, text.get(digits..)?))).flatten()
+    let rest = text.get(digits..).filter(|_| (1..=MAX_DIGITS).contains(&digits))?;
+    Some((value, rest))
 }
 
 /// The value of a digit; `None` for any other byte.
@@ -58,7 +58,6 @@ pub(super) fn fill(place: &mut [u8], mut number: u128) -> Option<usize> {
     (number == 0).then_some(first)
 }
 
-/// How many digits a number has.
 pub(super) fn width(mut number: u128) -> usize {
     let mut width = 0;
     while width == 0 || number > 0 {
@@ -68,7 +67,6 @@ pub(super) fn width(mut number: u128) -> usize {
     width
 }
 
-/// Appends a number without leading zeros.
 pub(super) fn push(text: &mut ShortText, number: u64) {
     let start = text.len();
     text.resize(start.saturating_add(width(number.into())), b'0');

@@ -7,7 +7,6 @@ use crate::words::Word;
 
 pub(super) const MAX_WINDOW_MS: u64 = 366 * MILLIS_OF_DAY;
 
-/// A whole number of milliseconds, as a client writes it.
 pub fn parse_duration(what: &str, word: impl Word) -> Result<u64> {
     duration_in(word, what, 1..=MAX_WINDOW_MS)
 }

@@ -24,7 +24,6 @@ use crate::zset::SortedSet;
 pub struct Log<'s, S>(pub &'s mut S);
 
 impl<S: SortedSet> Log<'_, S> {
-    /// The first entry; `None` if the log is empty.
     pub(super) fn oldest(&mut self) -> Result<Option<Entry>> {
         let found = self.0.first(..);
         self.entry(found)

@@ -11,7 +11,6 @@ use crate::calendar::Offset;
 use crate::error::{Error, Result};
 use crate::words::{Setting, Word, Words};
 
-/// How a limiter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// The one that lives in a sorted set; the others live in a string.
@@ -26,7 +25,6 @@ pub enum Algorithm {
     Calendar,
 }
 
-/// What a call wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// To take units, and return what is left afterwards.
@@ -43,14 +41,11 @@ pub type RuleList = SmallVec<[Rule; 2]>;
 /// The most rules of a call. More would make a call slow, and nobody needs them.
 const MAX_RULES: usize = 100;
 
-/// What a call asks of its limiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// In the order of the call.
     pub rules: RuleList,
     pub algorithm: Algorithm,
     pub action: Action,
-    /// How many units.
     pub cost: u64,
     /// Whether the units count even if the call is denied.
     pub force: bool,
@@ -58,11 +53,8 @@ pub struct Request {
     pub penalty_ms: Option<u64>,
     /// The caller's clock in microseconds, if the call has `NOW`.
     pub now: Option<i64>,
-    /// Whether the reply has the numbers of every rule.
     pub each: bool,
-    /// Whether the reply is JSON.
     pub json: bool,
-    /// The most entries that a log may have.
     pub max_log: u64,
 }
 
@@ -206,7 +198,10 @@ const OPTIONS: [&str; 13] = [
 fn parse_rules<W: Word>(words: &mut Words<W>) -> Result<RuleList> {
     let mut rules = RuleList::new();
     // After a rule, what does not even begin like a number is an option, if misspelt, rather than a bad limit.
-    let is_rule = |word: &W, is_first| begins_like_number(word) || (is_first && !is_option(word));
+    let is_rule = |word: &W, is_first| {
+        let word = word.bytes();
+        begins_like_number(word) || (is_first && !is_option(word))
+    };
     while let Some(word) = words.peek().filter(|word| is_rule(word, rules.is_empty())) {
         words.next();
         if rules.len() >= MAX_RULES {
@@ -218,7 +213,8 @@ fn parse_rules<W: Word>(words: &mut Words<W>) -> Result<RuleList> {
             Some(window) => Rule::parse(limit, Some(window).filter(|window| !window.is_empty()), parts.next())?,
             None => {
                 // An option or another rule in one word means that the window was forgotten.
-                let window = words.peek().filter(|next| !is_option(next) && !next.bytes().contains(&b'/'));
+                let is_window = |word: &[u8]| !is_option(word) && !word.contains(&b'/');
+                let window = words.peek().filter(|next| is_window(next.bytes()));
                 words.take_first(usize::from(window.is_some()));
                 Rule::parse(limit, window.as_ref().map(Word::bytes), None)?
             }
@@ -230,12 +226,12 @@ fn parse_rules<W: Word>(words: &mut Words<W>) -> Result<RuleList> {
     Ok(rules)
 }
 
-fn begins_like_number(word: &impl Word) -> bool {
-    matches!(word.bytes().first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/'))
+fn begins_like_number(word: &[u8]) -> bool {
+    matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/'))
 }
 
-fn is_option(word: &impl Word) -> bool {
-    !begins_like_number(word) && OPTIONS.iter().any(|option| word.is(option))
+fn is_option(word: &[u8]) -> bool {
+    !begins_like_number(word) && OPTIONS.iter().any(|option| word.eq_ignore_ascii_case(option.as_bytes()))
 }
 
 #[cold]

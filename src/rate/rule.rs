@@ -36,7 +36,6 @@ impl Rule {
         Ok(Rule { limit, window, burst })
     }
 
-    /// The size of the bucket.
     pub(super) fn capacity(&self) -> u64 {
         self.burst.unwrap_or(self.limit)
     }
@@ -49,7 +48,6 @@ impl Rule {
         }
     }
 
-    /// The length of the window in microseconds.
     pub(super) fn micros(&self) -> u64 {
         self.millis().saturating_mul(MICROS_OF_MILLI)
     }
@@ -59,7 +57,6 @@ impl Rule {
         micros.saturating_add_unsigned(self.micros())
     }
 
-    /// `micros` - window.
     pub(super) fn window_before(&self, micros: i64) -> i64 {
         micros.saturating_sub_unsigned(self.micros())
     }
@@ -73,7 +70,6 @@ fn parse_window(text: &[u8]) -> Result<Window> {
     }
 }
 
-/// A limit, as a client writes it.
 pub fn parse_limit(word: impl Word) -> Result<u64> {
     word.number_in("limit", 1..=MAX_LIMIT)
 }

@@ -76,19 +76,16 @@ pub enum RetryAfter {
 
 pub(super) type RuleResults = SmallVec<[RuleResult; 2]>;
 
-/// What one rule says of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RuleResult {
     /// The most that the rule ever lets through at once.
     pub capacity: u64,
-    /// Units left as it stands.
     pub remaining: u64,
     pub wait: RetryAfter,
     /// Microseconds until it is fully replenished, as it stands.
     pub reset: u128,
     /// The same if the call is taken.
     pub reset_if_taken: u128,
-    /// A penalty closed the limiter.
     pub closed: bool,
 }
 

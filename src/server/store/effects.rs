@@ -128,7 +128,6 @@ impl<'a> Effects<'a> {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
-    /// Propagates all of them and sends their events.
     #[inline]
     pub fn propagate_and_notify(&mut self, ctx: Ctx) {
         if self.noted.is_empty() {
