@@ -74,7 +74,7 @@ impl Entry {
             return None;
         }
         let (length, rest) = element.split_first()?;
-        let (total, rest) = rest.split_at_checked(digits::digit(*length)?.into())?;
+        let (total, rest) = rest.split_at_checked(digits::digit(*length)? as usize)?;
         let (total, _) = number(total).filter(|(_, after)| after.is_empty())?;
         let (cost, rest) = match rest.strip_prefix(b"+") {
             // A cost of 1 is left out.

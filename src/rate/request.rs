@@ -197,17 +197,17 @@ const OPTIONS: [&str; 13] = [
 /// The rules in front of the options.
 fn parse_rules<W: Word>(words: &mut Words<W>) -> Result<RuleList> {
     let mut rules = RuleList::new();
-    // After a rule, what does not even begin like a number is an option, if misspelt, rather than a bad limit.
-    let is_rule = |word: &W, is_first| {
-        let word = word.bytes();
-        begins_like_number(word) || (is_first && !is_option(word))
-    };
-    while let Some(word) = words.peek().filter(|word| is_rule(word, rules.is_empty())) {
+    while let Some(word) = words.peek() {
+        let bytes = word.bytes();
+        // After a rule, what does not even begin like a number is an option, if misspelt, rather than a bad limit.
+        if !begins_like_number(bytes) && (!rules.is_empty() || is_option(bytes)) {
+            break;
+        }
         words.next();
         if rules.len() >= MAX_RULES {
             return Err(Error::too_many_rules(MAX_RULES));
         }
-        let mut parts = word.bytes().splitn(3, |byte| *byte == b'/');
+        let mut parts = bytes.splitn(3, |byte| *byte == b'/');
         let limit = parts.next().unwrap_or_default();
         rules.push(match parts.next() {
             Some(window) => Rule::parse(limit, Some(window).filter(|window| !window.is_empty()), parts.next())?,

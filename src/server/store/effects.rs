@@ -185,3 +185,6 @@ impl Drop for ClearOnDrop<'_, '_> {
         self.0.noted = SmallVec::new();
     }
 }
+
+#[cfg(test)]
+mod tests;
