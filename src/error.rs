@@ -191,7 +191,7 @@ errors! {
         bad_cursor(got: &[u8]) "cursor takes 0 or a cursor that RANK.SCAN returned, got {}", Escaped(got);
         no_such_key() "no such key";
         archive_exists() "the archive key already exists";
-        archive_names() "archive and DATA need two new key names, other than the board's key and hash";
+        archive_names() "archive and DATA take two new key names, other than the board's key and hash";
 
         // A line of RANK.LOAD.
         not_an_object(got: &[u8])
@@ -227,7 +227,7 @@ errors! {
         no_time(got: &[u8]) "expected AT ms or IN duration, got {:?}", Escaped(got);
         data_takes_one_item() "DATA is only valid with one item";
         lease_end(least: i64, most: i64, got: i64)
-            "a lease can end at {least} to {most}, this one would end at {got}";
+            "a lease ends between {least} and {most}, this one would end at {got}";
 
         refused_call(error: &str) "the server refused a call of redis-rank: {error}";
         internal() "internal error in redis-rank, see the server log";
@@ -283,7 +283,7 @@ errors! {
             if can_alter {
                 "use RANK.ALTER to change it"
             } else {
-                "use another key, fields, ties, SHARD and SINCE cannot change"
+                "use another key (fields, ties, SHARD and SINCE cannot change)"
             };
         other_fields(own: usize, declared: usize) "the board has {own} {}, BOARD says {declared}",
             if own == 1 { "field" } else { "fields" };

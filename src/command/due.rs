@@ -22,14 +22,14 @@ use crate::zset::{Condition, SortedSet};
 
 command! { ADD = add_items;
     Doc::write("due.add", "key condition:[NX|XX] payload:[DATA hash text] time:{AT ms|IN duration|AGAIN} item ...",
-    "Schedules items for a time, with a payload if you like. Returns how many are new.", "O(log(N)) for each item.")
+    "Schedules items for a time, optionally with a payload. Returns how many are new.", "O(log(N)) for each item.")
     .fast().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change)])
 }
 
 command! { CLAIM = claim;
     Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] giveup:[ATTEMPTS attempts:n {DEAD dead:key}] [DATA hash] \
     [BLOCK timeout] [NOW ms]",
-    "Claims items that are due, or waits for them. A claim lasts for a lease.",
+    "Claims items that are due for the time of a lease, or waits for them.",
     "O(M*log(N)) with M items claimed or given up.")
     .fast().blocking().since(SINCE).tells_keys()
     .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change), KeySpec::told(KeyUse::Read)])
@@ -173,7 +173,7 @@ fn other_key<'a>(
     let key = args.value_of(option)?.text();
     call.tell_use(call.args().len() - args.len(), usage);
     if others.iter().any(|other| other.is_same(&key)) {
-        return Err(Error::takes(option, "a key of its own", key.bytes()));
+        return Err(Error::takes(option, "a separate key", key.bytes()));
     }
     Ok(key)
 }

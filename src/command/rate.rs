@@ -32,7 +32,7 @@ command! { CHECK = check;
 }
 
 command! { PEEK = peek;
-    Doc::read("rate.peek", rules!("key", ""), "Returns what RATE.CHECK would return, and takes nothing.", COST).fast()
+    Doc::read("rate.peek", rules!("key", ""), "Returns what RATE.CHECK would return, without taking anything.", COST).fast()
 }
 
 command! { ALL = all;
@@ -48,7 +48,7 @@ command! { REFUND = refund;
 }
 
 command! { RESET = reset;
-    Doc::remove("rate.reset", "key", "Deletes a rate limiter.", "O(1), the memory is freed in the background.")
+    Doc::remove("rate.reset", "key", "Deletes a rate limiter, or all leases of a key.", "O(1), the memory is freed in the background.")
     .fast()
 }
 
