@@ -37,8 +37,7 @@ on_every_server! {
             for write in ["RANK.ADD board 5 ann", "RATE.CHECK limit 5/1m", "RATE.CHECK text 5/1m GCRA", "DUE.ADD jobs AT 5 a"] {
                 expect(&mut con, write, INTERNAL);
             }
-            // What was noted before is not propagated with the next write.
-            expect(&mut con, "RANK.GET board ann", r#"[1, "5"]"#);
+            expect(&mut con, "RANK.SCORE board ann", r#""5""#);
             assert_eq!(server.take_panics(), 4, "{function}");
         }
     }
