@@ -2,7 +2,9 @@
 
 mod support;
 
+mod artifact;
 mod attributes;
+mod attributes_owned;
 mod bad_input;
 mod boards;
 mod bounds;
@@ -21,13 +23,14 @@ mod due_clocks;
 mod due_crowd;
 mod due_effects;
 mod due_partition;
+mod due_payloads;
 mod due_refusals;
 mod due_waiting;
 mod effects;
+mod encodings;
 mod exactness;
 mod fields;
 mod flood;
-mod forge;
 mod formats;
 mod fuzz;
 mod groups;
@@ -60,6 +63,7 @@ mod replies;
 mod restarts;
 mod scan;
 mod script;
+mod servers;
 mod shards;
 mod shards_cluster;
 mod shards_exact;

@@ -12,6 +12,7 @@
 //! }
 //! ```
 
+pub mod attributes;
 mod binaries;
 pub mod boards;
 mod cluster;
@@ -20,6 +21,7 @@ mod compiled;
 mod reply;
 mod server;
 pub mod shards;
+pub mod stored;
 
 mod harness;
 
