@@ -10,6 +10,8 @@ pub mod docs;
 pub mod due;
 pub mod duration;
 pub mod error;
+#[cfg(test)]
+mod explore;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 pub mod number;
@@ -18,6 +20,7 @@ pub mod server;
 pub mod shard;
 pub mod slot;
 pub mod stats;
+pub mod words;
 pub mod zset;
 
 use server::Command;

@@ -32,7 +32,7 @@ pub enum Direction {
 
 /// Which elements a write may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Only {
+pub enum Condition {
     #[default]
     Any,
     New,
@@ -46,7 +46,7 @@ pub enum Only {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
+pub enum PutResult {
     Added,
     Changed,
     Nothing,
@@ -96,7 +96,7 @@ pub trait SortedSet: Sized {
     /// When the key expires, in Unix milliseconds.
     fn expiry(&self) -> Option<i64>;
 
-    fn put(&mut self, element: &Self::Element, score: f64, only: Only) -> Put;
+    fn put(&mut self, element: &Self::Element, score: f64, only: Condition) -> PutResult;
     /// Whether the element was there.
     fn remove(&mut self, element: &Self::Element) -> bool;
     /// Removes the elements between two indexes, both included.

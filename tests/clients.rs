@@ -98,6 +98,7 @@ fn the_demo_ends_well_and_shows_what_it_should() {
         "redis> RANK.COUNT slowest\n(integer) 3\n",
         "1) 1) (nil)\n   2) (nil)\n   3) \"GET /fast\"\n",
         "\n100 passed, 19900 were denied.\n",
+        "redis> ZRANGE jobs:dead 0 -1\n1) \"mail:ann\"\n\nredis> HGET jobs:data mail:ann\n\"Hello Ann\"\n",
         "\n== The end ==\n",
     ] {
         assert!(shown.contains(text), "the demo does not show\n{text}\nbut\n{shown}");

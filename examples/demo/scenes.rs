@@ -149,32 +149,42 @@ fn fire(mut connection: Connection) -> RedisResult<usize> {
 }
 
 fn schedule(server: &Server, cli: &mut Cli) -> Outcome {
-    cli.title("Things that become due")?;
-    cli.run("DUE.ADD jobs IN 1500ms send:invoice")?;
-    cli.say("Three workers wait. One of them gets the job when it is due, and dies:")?;
+    const CLAIM: &str = "DUE.CLAIM jobs LEASE 1s ATTEMPTS 2 DEAD jobs:dead DATA jobs:data BLOCK 2s";
+    cli.title("Delayed jobs")?;
+    cli.say("A job with a payload:")?;
+    cli.run("DUE.ADD jobs DATA jobs:data \"Hello Ann\" IN 1500ms mail:ann")?;
+    cli.say("Three workers wait. One of them gets the job when it is due, and dies. Each of them sends")?;
+    cli.say(&format!("  {CLAIM}"))?;
     let start = Instant::now();
     let waiting: Vec<_> = (0..3)
         .map(|_| server.connect())
         .map(|mut connection| {
             thread::spawn(move || {
-                let mut claim = redis::cmd("DUE.CLAIM");
-                claim.arg("jobs").arg("LEASE").arg("1s").arg("BLOCK").arg("2s");
-                claim.query::<Vec<(String, i64, i64, i64)>>(&mut connection)
+                let mut claim = redis::Cmd::new();
+                CLAIM.split(' ').for_each(|word| {
+                    claim.arg(word);
+                });
+                claim.query::<Vec<(String, i64, i64, i64, String)>>(&mut connection)
             })
         })
         .collect();
-    let mut tokens = Vec::new();
+    let mut claims = Vec::new();
     for worker in waiting {
-        let rows = worker.join().map_err(|_| "a worker panicked")??;
-        tokens.extend(rows.into_iter().map(|(item, token, ..)| (item, token)));
+        claims.extend(worker.join().map_err(|_| "a worker panicked")??);
     }
-    cli.say(&format!("After {:.1} s: {tokens:?}\n", start.elapsed().as_secs_f64()))?;
-    cli.say("When its lease ends, the next worker gets the job. It is the second attempt:")?;
-    cli.run("DUE.CLAIM jobs BLOCK 5s")?;
+    let (item, token, _, _, text) = claims.first().ok_or("nobody got the job")?;
+    cli.say(&format!(
+        "After {:.1} s, one worker has {item} with the token {token}: {text}\n",
+        start.elapsed().as_secs_f64()
+    ))?;
+    cli.say("When its lease ends, the next worker gets the job. The third number is the attempt:")?;
+    cli.run(CLAIM)?;
     cli.say("The token of the dead worker is no longer valid:")?;
-    let (item, token) = tokens.first().ok_or("nobody had the job")?;
-    cli.run(&format!("DUE.ACK jobs {token} {item}"))?;
-    cli.run("DUE.INFO jobs")
+    cli.run(&format!("DUE.ACK jobs DATA jobs:data {token} {item}"))?;
+    cli.say("The second worker dies too. After two attempts the job is put aside, with its payload:")?;
+    cli.run("DUE.CLAIM jobs ATTEMPTS 2 DEAD jobs:dead DATA jobs:data BLOCK 1500ms")?;
+    cli.run("ZRANGE jobs:dead 0 -1")?;
+    cli.run("HGET jobs:data mail:ann")
 }
 
 fn ending(_: &Server, cli: &mut Cli) -> Outcome {

@@ -4,42 +4,18 @@ use super::code::TOP_OF_INDEX;
 use super::difference::other_schema;
 use super::index::{is_entry, is_entry_of_member, split_wrapped};
 use super::marker::marker_bytes;
-use super::periods::{is_period, Period, PeriodUnit};
-use super::schema::{Data, Rules, Schema, Ties, Update};
+use super::periods::is_period;
+use super::schema::{Rules, Schema, Ties};
 use super::schema_text::Creation;
 use super::Board;
-use crate::calendar::{Offset, HOUR_MS};
-use crate::error::{Error, Kind, Result};
-use crate::zset::{Direction, Only, SortedSet};
+use crate::calendar::HOUR_MS;
+use crate::error::{Error, ErrorKind, Result};
+use crate::zset::{Condition, Direction, SortedSet};
 
 /// Up to this many elements are all checked, which takes a few milliseconds.
 const MOST_LOOKED_AT: u64 = 20_000;
 /// If there are more, this many are checked, evenly spaced.
 const SAMPLES: u64 = 1_000;
-
-/// What `RANK.ALTER` changes; `None` leaves a rule as it is.
-#[derive(Default)]
-pub struct Alteration {
-    pub keep: Option<Option<u64>>,
-    pub update: Option<Update>,
-    pub data: Option<Option<Data>>,
-    /// For each unit that is named, its period, or none.
-    pub periods: Vec<(PeriodUnit, Option<Period>)>,
-    pub offset: Option<Offset>,
-}
-
-impl Alteration {
-    pub fn apply(self, rules: &Rules) -> Result<Rules> {
-        let mut rules = rules.clone();
-        rules.keep = self.keep.unwrap_or(rules.keep);
-        rules.update = self.update.unwrap_or(rules.update);
-        if let Some(data) = self.data {
-            rules.data = data;
-        }
-        rules.periods = rules.periods.altered(self.periods, self.offset)?;
-        Ok(rules)
-    }
-}
 
 impl<S: SortedSet> Board<S> {
     /// Sets the schema of the board with this key. If it has this schema already, nothing changes. Tie times are counted
@@ -64,7 +40,7 @@ impl<S: SortedSet> Board<S> {
         self.rewrite(&schema.rules, since.unwrap_or_else(|| default_since(now)));
         match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
             // An adopted board may be damaged and its schema still be right. RANK.VERIFY reports the damage.
-            Err(error) if error.kind() == Kind::Damaged => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Damaged => Ok(()),
             trimmed => trimmed.map(drop),
         }
     }
@@ -151,7 +127,7 @@ impl<S: SortedSet> Board<S> {
     /// Writes another marker. Adds before it removes, so that the key never vanishes in between.
     pub fn rewrite(&mut self, rules: &Rules, since: i64) {
         let marker = S::Element::from(&marker_bytes(rules, since));
-        self.store.put(&marker, f64::NEG_INFINITY, Only::Any);
+        self.store.put(&marker, f64::NEG_INFINITY, Condition::Any);
         if let Some(old) = self.marker.replace(marker) {
             self.store.remove(&old);
         }

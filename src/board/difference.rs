@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::periods::{Period, PeriodUnit};
-use super::schema::{Data, Field, Rules};
+use super::schema::{DataHash, Field, Rules};
 use crate::calendar::Cycle;
 use crate::error::{Error, Escaped};
 
@@ -65,8 +65,8 @@ fn shard(rules: &Rules) -> String {
 fn data(rules: &Rules) -> String {
     match &rules.data {
         None => "no DATA".to_owned(),
-        Some(Data { hash, owner: None }) => format!("DATA {}", Escaped(hash)),
-        Some(Data { hash, owner: Some(_) }) => format!("DATA {} OWNED", Escaped(hash)),
+        Some(DataHash { hash, owner: None }) => format!("DATA {}", Escaped(hash)),
+        Some(DataHash { hash, owner: Some(_) }) => format!("DATA {} OWNED", Escaped(hash)),
     }
 }
 
@@ -83,12 +83,14 @@ fn period(rules: &Rules, unit: PeriodUnit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::board::Creation;
+    use crate::words::Words;
 
     #[test]
     fn what_differs_is_named() {
         let rules = |text: &str| {
             let words: Vec<&[u8]> = text.split(' ').filter(|word| !word.is_empty()).map(str::as_bytes).collect();
-            Rules::parse_create(b"board:2:{0}", &words).expect("a schema").rules
+            Creation::parse(b"board:2:{0}", Words::new(&words)).expect("a schema").rules
         };
         let cases = [
             ("", "ASC", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT", false),

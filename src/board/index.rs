@@ -11,7 +11,7 @@
 use super::code::{number_of, score_of, Tail};
 use super::Board;
 use crate::error::{Error, Result};
-use crate::zset::{Only, SortedSet};
+use crate::zset::{Condition, SortedSet};
 
 pub(super) const ENTRY_TAG: u8 = 1;
 pub(super) const WRAPPED_TAG: u8 = 2;
@@ -178,7 +178,7 @@ impl<S: SortedSet> Board<S> {
         if let Some((tail, name)) = new {
             for (number, score) in entry_scores(tail) {
                 let entry = entry::<S>(number, name);
-                self.store.put(&entry, score, Only::Any);
+                self.store.put(&entry, score, Condition::Any);
             }
         }
         if let Some((_, name)) = old {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::layout::Decoded;
-use super::rank::{Kind, LONG_GROUP};
+use super::rank::{RankKind, LONG_GROUP};
 use super::value::Tuple;
 use super::{decode, name_of, Board, Found};
 use crate::error::Result;
@@ -67,26 +67,26 @@ impl Group {
 }
 
 /// Keeps the rank while walking from the best to the worst.
-struct Counter {
-    kind: Kind,
+struct RankCounter {
+    kind: RankKind,
     position: u64,
     /// The rank of the last member; before the list begins, that of its first member.
     rank: u64,
     began: bool,
 }
 
-impl Counter {
-    fn new(kind: Kind, position: u64, rank: u64) -> Counter {
-        Counter { kind, position, rank, began: false }
+impl RankCounter {
+    fn new(kind: RankKind, position: u64, rank: u64) -> RankCounter {
+        RankCounter { kind, position, rank, began: false }
     }
 
     /// The rank of the next member, which is equal to the last one or not.
     fn next(&mut self, is_equal: bool) -> u64 {
         self.position += 1;
         match self.kind {
-            Kind::Ordinal => self.rank = self.position,
-            Kind::Competition if self.began && !is_equal => self.rank = self.position,
-            Kind::Dense if self.began && !is_equal => self.rank += 1,
+            RankKind::Ordinal => self.rank = self.position,
+            RankKind::Competition if self.began && !is_equal => self.rank = self.position,
+            RankKind::Dense if self.began && !is_equal => self.rank += 1,
             _ => {}
         }
         self.began = true;
@@ -99,7 +99,7 @@ impl<S: SortedSet> Board<S> {
         Ok(self.members()?.saturating_sub(first).min(count))
     }
 
-    pub fn rows(&mut self, first: u64, count: u64, kind: Kind) -> Result<Vec<Row>> {
+    pub fn rows(&mut self, first: u64, count: u64, kind: RankKind) -> Result<Vec<Row>> {
         self.rows_from_start(first, None, count, kind)
     }
 
@@ -109,7 +109,7 @@ impl<S: SortedSet> Board<S> {
         (member, position): (&Found<S::Element>, u64),
         first: u64,
         count: u64,
-        kind: Kind,
+        kind: RankKind,
     ) -> Result<Vec<Row>> {
         let steps = position.checked_sub(first);
         let near = (&member.element, member.score);
@@ -124,7 +124,7 @@ impl<S: SortedSet> Board<S> {
         first: u64,
         known: Option<(S::Element, f64)>,
         count: u64,
-        kind: Kind,
+        kind: RankKind,
     ) -> Result<Vec<Row>> {
         let found = self.rows_from(first, count)?;
         let mut rows = Vec::with_capacity(usize::try_from(found).unwrap_or(0));
@@ -141,7 +141,7 @@ impl<S: SortedSet> Board<S> {
         })?;
         if let (Some(row), Some(score)) = (rows.first(), first_score) {
             let rank = self.rank_of_first(first, row, score, kind)?;
-            let mut counter = Counter::new(kind, first, rank);
+            let mut counter = RankCounter::new(kind, first, rank);
             let mut last: Option<&Tuple> = None;
             for Row { rank, values, .. } in &mut rows {
                 *rank = counter.next(last == Some(&*values));
@@ -152,11 +152,11 @@ impl<S: SortedSet> Board<S> {
     }
 
     /// The rank of a row at a position, which begins a list.
-    fn rank_of_first(&mut self, position: u64, row: &Row, score: f64, kind: Kind) -> Result<u64> {
-        if kind == Kind::Ordinal || position == 0 {
+    fn rank_of_first(&mut self, position: u64, row: &Row, score: f64, kind: RankKind) -> Result<u64> {
+        if kind == RankKind::Ordinal || position == 0 {
             return Ok(position + 1);
         }
-        if kind == Kind::Competition && self.schema.layout.scores_hold_all() {
+        if kind == RankKind::Competition && self.schema.layout.scores_hold_all() {
             if let Some(equals) = self.equals_before(row.member(), score) {
                 return Ok((position + 1).saturating_sub(equals));
             }
@@ -174,7 +174,7 @@ impl<S: SortedSet> Board<S> {
     }
 
     #[inline]
-    pub fn row(&mut self, found: Found<S::Element>, kind: Kind) -> Result<Row> {
+    pub fn row(&mut self, found: Found<S::Element>, kind: RankKind) -> Result<Row> {
         let rank = self.rank(&found, kind)?;
         Ok(self.row_ranked(found, rank))
     }
@@ -196,7 +196,7 @@ impl<S: SortedSet> Board<S> {
         first: u64,
         end: u64,
         skipped: u64,
-        kind: Kind,
+        kind: RankKind,
         visit: &mut dyn FnMut(&Group),
     ) -> Result<()> {
         if self.schema.layout.is_plain() {
@@ -212,12 +212,12 @@ impl<S: SortedSet> Board<S> {
         first: u64,
         end: u64,
         skipped: u64,
-        kind: Kind,
+        kind: RankKind,
         values_of: impl Fn(&S::Element, f64) -> Result<V>,
         visit: &mut dyn FnMut(&Group),
     ) -> Result<()> {
-        let rank = if kind == Kind::Dense { skipped + 1 } else { first + 1 };
-        let mut counter = Counter::new(kind, first, rank);
+        let rank = if kind == RankKind::Dense { skipped + 1 } else { first + 1 };
+        let mut counter = RankCounter::new(kind, first, rank);
         let mut group = Group { rank, backwards: self.lists_backwards(), ..Group::default() };
         let mut last: Option<V> = None;
         let schema = Arc::clone(&self.schema);

@@ -13,7 +13,7 @@ use crate::calendar::MAX_MS;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 
-pub struct Line<'l> {
+pub struct LoadLine<'l> {
     pub member: Cow<'l, [u8]>,
     pub values: Tuple,
     pub time: Option<i64>,
@@ -22,8 +22,8 @@ pub struct Line<'l> {
 
 type Parts<'l> = BTreeMap<Cow<'l, str>, &'l RawValue>;
 
-impl<'l> Line<'l> {
-    pub fn parse(schema: &Schema, text: &'l [u8]) -> Result<Line<'l>> {
+impl<'l> LoadLine<'l> {
+    pub fn parse(schema: &Schema, text: &'l [u8]) -> Result<LoadLine<'l>> {
         let parts: Parts<'l> = serde_json::from_slice(text).map_err(|_| Error::not_an_object(text))?;
         // Rows of other reads also have ranks, which are not loaded.
         let known = ["member", "score", "scores", "time", "data", "rank", "place"];
@@ -31,7 +31,7 @@ impl<'l> Line<'l> {
             return Err(Error::unknown_name(unknown.as_bytes()));
         }
         let member = parts.get("member").ok_or_else(|| Error::missing("member"))?;
-        Ok(Line {
+        Ok(LoadLine {
             member: parse_member(member)?,
             values: parse_scores(schema, &parts)?,
             time: parse_time(schema, parts.get("time").copied())?,

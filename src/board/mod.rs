@@ -27,19 +27,21 @@ pub mod tests;
 use std::sync::Arc;
 
 pub use attributes::{as_string, is_object, parse_object, remove_attributes, set_attributes, Attributes};
-pub use create::{renewed_since, Alteration};
+pub use create::renewed_since;
 pub use layout::Decoded;
 pub use listing::{Group, Row};
-pub use load::{lines_of, Line};
+pub use load::{lines_of, LoadLine};
 pub use marker::{forget_schemas, Marker, MARKER_START};
-pub use periods::{client_period, parse_offset, parse_unit, Period, PeriodUnit, Periods};
+pub use periods::{Period, PeriodUnit, Periods};
 pub use point::Point;
-pub use rank::{FieldBound, Kind};
-pub use scan::{Cursor, Step};
+pub use rank::{FieldBound, RankKind};
+pub use scan::{ScanCursor, ScanStep};
 pub use schema::{Order, Rules, Schema, Update};
-pub use schema_text::{client_data, parse_time, parse_update, Creation};
+pub use schema_text::{client_data, Alteration, Creation};
 pub use value::{Tuple, Value};
-pub use write::{check_unreserved, Change, Pair, Pairs, Plan, Scores, Standing, Turn, Wants, Write, Written};
+pub use write::{
+    check_unreserved, Detail, MemberChange, Pair, Pairs, Plan, Scores, Standing, Turn, WriteRequest, WriteResult,
+};
 
 use crate::error::{Error, Result};
 use crate::zset::{Direction, SortedSet};

@@ -5,11 +5,11 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::schema_text::{decode, is_key_word, Encoded, Words};
-use crate::calendar::{Cycle, Offset, Span, Unit, DAY_MS, MAX_MS, MINUTE_MS};
+use super::schema_text::{decode, is_key_word, Encoded};
+use crate::calendar::{Cycle, Offset, Span, Unit, DAY_MS, MINUTE_MS};
 use crate::duration::{parse_duration, MILLIS_OF_DAY};
 use crate::error::{Error, Result};
-use crate::number::parse_integer;
+use crate::words::{Word, Words};
 
 /// The most past periods that a board can keep, over all of its units.
 const MAX_PAST: i64 = 1000;
@@ -45,14 +45,19 @@ pub struct Periods {
 }
 
 impl PeriodUnit {
-    /// All units, for error messages.
-    pub const TAKES: &'static str = "HOUR, DAY, WEEK, MONTH, YEAR or EVERY";
+    const TAKES: &'static str = "HOUR, DAY, WEEK, MONTH, YEAR or EVERY";
 
     pub fn parse(word: &[u8]) -> Option<PeriodUnit> {
         if word.eq_ignore_ascii_case(b"EVERY") {
             return Some(PeriodUnit::Every);
         }
         Unit::parse(word).map(PeriodUnit::Calendar)
+    }
+
+    /// Reads the value of an option.
+    pub fn read(words: &mut Words<impl Word>, option: &str) -> Result<PeriodUnit> {
+        let word = words.value_of(option)?;
+        PeriodUnit::parse(word.bytes()).ok_or_else(|| word.refuse(option, PeriodUnit::TAKES))
     }
 
     pub fn name(self) -> &'static str {
@@ -103,10 +108,6 @@ impl Periods {
             return Err(Error::offset_without_period());
         }
         list.sort_by_key(Period::unit);
-        let twice = list.iter().zip(list.iter().skip(1)).find(|(a, b)| a.unit() == b.unit());
-        if let Some((period, _)) = twice {
-            return Err(Error::period_twice(period.unit().name()));
-        }
         for (i, period) in list.iter().enumerate() {
             let clashes = |other: &Period| period.prefix == other.prefix || may_meet(&period.prefix, &other.prefix);
             if list.iter().take(i).any(clashes) {
@@ -183,66 +184,46 @@ impl fmt::Display for Periods {
     }
 }
 
-/// Parses a unit. `what` is the word before it, for the error message.
-pub fn parse_unit(word: &[u8], what: &'static str) -> Result<PeriodUnit> {
-    PeriodUnit::parse(word).ok_or_else(|| Error::takes(what, PeriodUnit::TAKES, word))
-}
-
-/// Parses the words of a client after `PERIOD`. Returns the period, and how many words it took. The offset is set
-/// later.
-pub fn client_period(words: &[&[u8]], board: &[u8]) -> Result<(Period, usize)> {
-    let mut rest = Words::of_client(words, board);
-    let period = read_period(&mut rest)?;
-    Ok((period, words.len() - rest.len()))
-}
-
-/// Parses the words after `PERIOD`. The offset is set later.
-pub(super) fn read_period(words: &mut Words) -> Result<Period> {
-    let word = words.next().ok_or_else(|| Error::without_value("PERIOD"))?;
-    let cycle = match parse_unit(word, "PERIOD")? {
+/// Reads the words after `PERIOD`. `board` is the key of the client's board; there is none for the words of a marker.
+/// The offset is set later, because it belongs to all periods together.
+pub(super) fn read_period(words: &mut Words<impl Word>, board: Option<&[u8]>) -> Result<Period> {
+    let cycle = match PeriodUnit::read(words, "PERIOD")? {
         PeriodUnit::Calendar(unit) => Cycle::Calendar(unit, Offset::default()),
         PeriodUnit::Every => read_every(words)?,
     };
-    let word = words.next().ok_or_else(|| Error::without_value("PERIOD"))?;
-    let prefix = match words.board {
+    let word = words.value_of("PERIOD")?;
+    let prefix = match board {
         // In the command's key specification, these words mean that the next argument is a key.
-        Some(_) if is_key_word(word) => None,
-        Some(_) => Some(word.to_vec()),
-        None => decode(word),
+        Some(_) if is_key_word(word.bytes()) => None,
+        Some(_) => Some(word.bytes().to_vec()),
+        None => decode(word.bytes()),
     };
-    let takes = "a prefix other than LIKE and DATA";
-    let prefix = prefix.ok_or_else(|| Error::takes("PERIOD", takes, word))?;
+    let prefix = prefix.ok_or_else(|| word.refuse("PERIOD", "a prefix other than LIKE and DATA"))?;
     let past = if words.next_if("PAST") {
-        words.integer("PAST", "0 to 1000", 0, MAX_PAST)?.unsigned_abs() as u16
+        words.value_of("PAST")?.integer_in("PAST", "0 to 1000", 0..=MAX_PAST)? as u16
     } else {
         DEFAULT_PAST
     };
     Ok(Period { cycle, prefix, past })
 }
 
-fn read_every(words: &mut Words) -> Result<Cycle> {
-    let word = words.next().ok_or_else(|| Error::without_value("EVERY"))?;
-    let length = parse_duration(word, 1..=MAX_EVERY_MS).and_then(|ms| i64::try_from(ms).ok());
+fn read_every(words: &mut Words<impl Word>) -> Result<Cycle> {
+    let word = words.value_of("EVERY")?;
+    let length = parse_duration(word.bytes(), 1..=MAX_EVERY_MS).and_then(|ms| i64::try_from(ms).ok());
     let length = length.filter(|ms| ms % MINUTE_MS == 0);
-    let takes = "1m to 366d in whole minutes";
-    let length_ms = length.ok_or_else(|| Error::takes("EVERY", takes, word))?;
+    let length_ms = length.ok_or_else(|| word.refuse("EVERY", "1m to 366d in whole minutes"))?;
     if !words.next_if("FROM") {
         return Err(Error::without_value("EVERY ... FROM"));
     }
-    let word = words.next().ok_or_else(|| Error::without_value("FROM"))?;
-    let from = parse_integer(word).filter(|ms| (0..=MAX_MS).contains(ms) && ms % SECOND_MS == 0);
-    let takes = "a Unix time in milliseconds, of a whole second";
-    let from_ms = from.ok_or_else(|| Error::takes("FROM", takes, word))?;
+    let word = words.value_of("FROM")?;
+    let from = word.time("FROM").ok().filter(|ms| ms % SECOND_MS == 0);
+    let from_ms = from.ok_or_else(|| word.refuse("FROM", "a Unix time in milliseconds, of a whole second"))?;
     Ok(Cycle::Every { length_ms, from_ms })
 }
 
-pub(super) fn read_offset(words: &mut Words) -> Result<Offset> {
-    parse_offset(words.next().ok_or_else(|| Error::without_value("OFFSET"))?)
-}
-
-pub fn parse_offset(word: &[u8]) -> Result<Offset> {
-    let takes = "+hh:mm or -hh:mm, less than a day";
-    Offset::parse(word).ok_or_else(|| Error::takes("OFFSET", takes, word))
+pub(super) fn read_offset(words: &mut Words<impl Word>) -> Result<Offset> {
+    let word = words.value_of("OFFSET")?;
+    Offset::parse(word.bytes()).ok_or_else(|| word.refuse("OFFSET", "+hh:mm or -hh:mm, less than a day"))
 }
 
 /// Whether a board with this key and this `SINCE` is, by all signs, that of a period: its key ends with the id of a period

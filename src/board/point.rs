@@ -4,7 +4,7 @@
 //! without a time or without a name includes all members that are equal to it in the rest.
 
 use super::layout::SortKey;
-use super::rank::{Edge, Kind};
+use super::rank::{Edge, RankKind};
 use super::schema::{Order, TieRule, Ties};
 use super::value::Tuple;
 use super::Board;
@@ -39,9 +39,9 @@ impl<S: SortedSet> Board<S> {
     }
 
     /// The rank that a new member at this point would get. The point of a member gives the rank of this member.
-    pub fn rank_at_point(&mut self, point: &Point, kind: Kind) -> Result<u64> {
+    pub fn rank_at_point(&mut self, point: &Point, kind: RankKind) -> Result<u64> {
         self.time_of(point)?;
-        if kind != Kind::Ordinal {
+        if kind != RankKind::Ordinal {
             return self.rank_for(&point.values, kind);
         }
         let equals = if self.is_named(point) || self.newcomer_leads_equals() { Equals::Behind } else { Equals::Before };

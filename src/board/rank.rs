@@ -11,10 +11,11 @@ use super::schema::{Order, Ties};
 use super::value::{Tuple, Value};
 use super::{decode, Board, Found};
 use crate::error::{Error, Result};
+use crate::number::{floor_of_decimal, parse_extended, parse_integer};
 use crate::zset::{Direction, SortedSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RankKind {
     /// Better members.
     Competition,
     /// Better distinct values.
@@ -72,28 +73,28 @@ const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 pub(super) const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
 
 impl<S: SortedSet> Board<S> {
-    pub fn default_kind(&self) -> Kind {
+    pub fn default_kind(&self) -> RankKind {
         match self.schema.rules.ties {
-            Ties::Shared => Kind::Competition,
-            Ties::ByTime(..) => Kind::Ordinal,
+            Ties::Shared => RankKind::Competition,
+            Ties::ByTime(..) => RankKind::Ordinal,
         }
     }
 
-    pub fn rank(&mut self, found: &Found<S::Element>, kind: Kind) -> Result<u64> {
+    pub fn rank(&mut self, found: &Found<S::Element>, kind: RankKind) -> Result<u64> {
         Ok(1 + match kind {
-            Kind::Competition => self.better(&found.decoded.values, Some(found))?,
-            Kind::Dense => self.better_groups(&found.decoded.values, None)?,
-            Kind::Ordinal => self.position(&found.element)?.unwrap_or(0),
+            RankKind::Competition => self.better(&found.decoded.values, Some(found))?,
+            RankKind::Dense => self.better_groups(&found.decoded.values, None)?,
+            RankKind::Ordinal => self.position(&found.element)?.unwrap_or(0),
         })
     }
 
     /// The rank that a newcomer with these values would get, behind its equals.
-    pub fn rank_for(&mut self, values: &[Value], kind: Kind) -> Result<u64> {
+    pub fn rank_for(&mut self, values: &[Value], kind: RankKind) -> Result<u64> {
         let members = self.members()?;
         Ok(1 + match kind {
-            Kind::Competition => self.better(values, None)?,
-            Kind::Dense => self.better_groups(values, None)?,
-            Kind::Ordinal => members.saturating_sub(self.worse(values)?),
+            RankKind::Competition => self.better(values, None)?,
+            RankKind::Dense => self.better_groups(values, None)?,
+            RankKind::Ordinal => members.saturating_sub(self.worse(values)?),
         })
     }
 
@@ -377,6 +378,17 @@ pub struct FieldBound {
 }
 
 impl FieldBound {
+    /// Parses what a client wrote: a number, or `(` and a number.
+    pub fn parse(word: &[u8], what: &str) -> Result<FieldBound> {
+        let exclusive = word.starts_with(b"(");
+        let text = word.strip_prefix(b"(").unwrap_or(word);
+        // Integers first: they are exact beyond 2^53.
+        let value = parse_integer(text).map(Value::Integer).or_else(|| parse_extended(text).map(Value::Float));
+        let takes = "a number, inf or -inf, or ( and a number to exclude it";
+        let bound = FieldBound::new(value.ok_or_else(|| Error::takes(what, takes, word))?, exclusive);
+        Ok(FieldBound { floor: floor_of_decimal(text).unwrap_or(bound.floor), ..bound })
+    }
+
     pub fn new(value: Value, exclusive: bool) -> FieldBound {
         let floor = match value {
             Value::Integer(value) => (i128::from(value), true),

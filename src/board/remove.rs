@@ -7,7 +7,7 @@ use super::marker::marker_bytes;
 use super::schema::Order;
 use super::{decode, Board};
 use crate::error::Result;
-use crate::zset::{Only, SortedSet};
+use crate::zset::{Condition, SortedSet};
 
 impl<S: SortedSet> Board<S> {
     pub fn remove(&mut self, members: &[S::Element]) -> Result<u64> {
@@ -70,7 +70,7 @@ impl<S: SortedSet> Board<S> {
             let expiry = self.store.expiry();
             self.store.unlink();
             if let Some(marker) = &self.marker {
-                self.store.put(marker, f64::NEG_INFINITY, Only::Any);
+                self.store.put(marker, f64::NEG_INFINITY, Condition::Any);
                 if let Some(at_ms) = expiry {
                     self.store.expire_at(at_ms);
                 }

@@ -20,36 +20,36 @@ const MOST_IN_VAIN: u64 = 100;
 const NAME_TAG: u8 = b'n';
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cursor {
+pub enum ScanCursor {
     /// At the beginning. As a result: the scan is over.
     End,
     Server(u64),
     Name(Vec<u8>),
 }
 
-impl Cursor {
+impl ScanCursor {
     /// Parses a cursor. `None` if no scan can have returned it.
-    pub fn parse(text: &[u8]) -> Option<Cursor> {
+    pub fn parse(text: &[u8]) -> Option<ScanCursor> {
         match text {
-            b"0" => Some(Cursor::End),
-            [NAME_TAG, name @ ..] => BASE64_URL_SAFE_NO_PAD.decode(name).ok().map(Cursor::Name),
-            number => std::str::from_utf8(number).ok()?.parse().ok().map(Cursor::Server),
+            b"0" => Some(ScanCursor::End),
+            [NAME_TAG, name @ ..] => BASE64_URL_SAFE_NO_PAD.decode(name).ok().map(ScanCursor::Name),
+            number => std::str::from_utf8(number).ok()?.parse().ok().map(ScanCursor::Server),
         }
     }
 }
 
-impl std::fmt::Display for Cursor {
+impl std::fmt::Display for ScanCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Cursor::End => f.write_str("0"),
-            Cursor::Server(cursor) => cursor.fmt(f),
-            Cursor::Name(name) => write!(f, "{}{}", char::from(NAME_TAG), BASE64_URL_SAFE_NO_PAD.encode(name)),
+            ScanCursor::End => f.write_str("0"),
+            ScanCursor::Server(cursor) => cursor.fmt(f),
+            ScanCursor::Name(name) => write!(f, "{}{}", char::from(NAME_TAG), BASE64_URL_SAFE_NO_PAD.encode(name)),
         }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct ScanStep {
     /// About this many rows.
     pub count: u64,
     pub most: u64,
@@ -59,15 +59,20 @@ impl<S: SortedSet> Board<S> {
     /// One step of a scan. Passes rows to `visit` until it returns false. The ranks of these rows have no meaning.
     /// Returns the next cursor. The server returns a small sorted set as a whole: if that is too much for one step, the
     /// members are returned in the order of their names.
-    pub fn scan(&mut self, from: &Cursor, step: Step, visit: &mut dyn FnMut(Row) -> bool) -> Result<Cursor> {
+    pub fn scan(
+        &mut self,
+        from: &ScanCursor,
+        step: ScanStep,
+        visit: &mut dyn FnMut(Row) -> bool,
+    ) -> Result<ScanCursor> {
         let members = self.members()?;
         if members == 0 {
-            return Ok(Cursor::End);
+            return Ok(ScanCursor::End);
         }
         let (mut cursor, after) = match from {
-            Cursor::End => (0, None),
-            Cursor::Server(cursor) => (*cursor, None),
-            Cursor::Name(name) => (0, Some(name.as_slice())),
+            ScanCursor::End => (0, None),
+            ScanCursor::Server(cursor) => (*cursor, None),
+            ScanCursor::Name(name) => (0, Some(name.as_slice())),
         };
         let (mut rows, mut stride, mut in_vain) = (0, STRIDE, 0);
         loop {
@@ -88,7 +93,7 @@ impl<S: SortedSet> Board<S> {
                     continue;
                 }
                 if rows > 0 {
-                    return Ok(Cursor::Server(cursor));
+                    return Ok(ScanCursor::Server(cursor));
                 }
             }
             let mut going = true;
@@ -98,10 +103,10 @@ impl<S: SortedSet> Board<S> {
             (cursor, rows) = (next, rows + found);
             in_vain += u64::from(found == 0);
             if cursor == 0 {
-                return Ok(Cursor::End);
+                return Ok(ScanCursor::End);
             }
             if !going || rows >= step.count || in_vain >= MOST_IN_VAIN {
-                return Ok(Cursor::Server(cursor));
+                return Ok(ScanCursor::Server(cursor));
             }
         }
     }
@@ -135,7 +140,7 @@ impl<S: SortedSet> Board<S> {
         after: Option<&[u8]>,
         most: u64,
         visit: &mut dyn FnMut(Row) -> bool,
-    ) -> Result<Cursor> {
+    ) -> Result<ScanCursor> {
         names.retain(|name| after.is_none_or(|after| name.as_ref() > after));
         names.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
         let has_more = names.len() as u64 > most;
@@ -143,7 +148,7 @@ impl<S: SortedSet> Board<S> {
         for name in &names {
             self.visit_member(name, visit)?;
         }
-        Ok(names.last().filter(|_| has_more).map_or(Cursor::End, |name| Cursor::Name(name.as_ref().to_vec())))
+        Ok(names.last().filter(|_| has_more).map_or(ScanCursor::End, |name| ScanCursor::Name(name.as_ref().to_vec())))
     }
 
     fn visit_member(&self, name: &S::Element, visit: &mut dyn FnMut(Row) -> bool) -> Result<bool> {

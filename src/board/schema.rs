@@ -55,7 +55,7 @@ pub enum Update {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Data {
+pub struct DataHash {
     pub hash: Vec<u8>,
     /// The key of the board that owns it. A board under another name, a copy say, shares it.
     pub owner: Option<Vec<u8>>,
@@ -67,7 +67,7 @@ pub struct Rules {
     pub ties: Ties,
     pub keep: Option<u64>,
     pub update: Update,
-    pub data: Option<Data>,
+    pub data: Option<DataHash>,
     pub periods: Periods,
     pub shard: Option<Shard>,
 }

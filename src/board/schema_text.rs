@@ -1,50 +1,21 @@
-//! The text of a schema, in `RANK.CREATE` and in the marker.
+//! The text of a schema: one grammar for `RANK.CREATE`, for `RANK.ALTER`, which takes a part of it, and for the marker.
+//!
+//! A schema is printed in one canonical form, which is what a marker holds. Names of keys are encoded there, because the
+//! words of a marker are separated by spaces.
 
 use std::fmt;
 
-use super::periods::{read_offset, read_period, Period, Periods};
-use super::schema::{Data, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
-use crate::calendar::{Offset, MAX_MS};
-use crate::error::{set_once, set_one_of, Error, Result};
-use crate::number::parse_integer;
+use super::periods::{read_offset, read_period, Period, PeriodUnit};
+use super::schema::{DataHash, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
+use crate::calendar::Offset;
+use crate::error::{Error, Result};
 use crate::shard::{Count, Shard};
+use crate::words::{Setting, Word, Words};
 
 const MAX_FIELDS: usize = 32;
 const MAX_NAME: usize = 64;
 
-impl Rules {
-    pub fn parse(words: &[&[u8]]) -> Result<Rules> {
-        let mut reader = RulesReader::default();
-        let mut words = Words { rest: words, board: None };
-        while let Some(word) = words.next() {
-            reader.read(word, &mut words)?;
-        }
-        reader.finish()
-    }
-
-    /// What `RANK.CREATE` says about a board of this name.
-    pub fn parse_create(board: &[u8], words: &[&[u8]]) -> Result<Creation> {
-        let mut reader = RulesReader::default();
-        let mut words = Words::of_client(words, board);
-        let (mut since, mut adopt) = (None, None);
-        while let Some(word) = words.next() {
-            if word.eq_ignore_ascii_case(b"ADOPT") {
-                set_once(&mut adopt, (), "ADOPT")?;
-            } else if word.eq_ignore_ascii_case(b"SINCE") {
-                let word = words.next().ok_or_else(|| Error::without_value("SINCE"))?;
-                set_once(&mut since, parse_time(word, "SINCE")?, "SINCE")?;
-            } else {
-                reader.read(word, &mut words)?;
-            }
-        }
-        let rules = reader.finish()?;
-        if since.is_some() && rules.ties == Ties::Shared {
-            return Err(Error::since_without_times());
-        }
-        Ok(Creation { rules, since, adopt: adopt.is_some() })
-    }
-}
-
+/// What `RANK.CREATE` says about a board.
 pub struct Creation {
     pub rules: Rules,
     /// What tie times are counted from, if the client said so.
@@ -52,9 +23,106 @@ pub struct Creation {
     pub adopt: bool,
 }
 
-pub fn parse_time(word: &[u8], what: &'static str) -> Result<i64> {
-    let time = parse_integer(word).filter(|ms| (0..=MAX_MS).contains(ms));
-    time.ok_or_else(|| Error::takes_between(what, 0, MAX_MS.unsigned_abs(), word))
+/// What `RANK.ALTER` changes. `RANK.CREATE` changes the defaults in the same way.
+#[derive(Default)]
+pub struct Alteration {
+    keep: Setting<Option<u64>>,
+    update: Setting<Update>,
+    pub data: Setting<Option<DataHash>>,
+    /// For each unit that is named, its period, or none.
+    periods: Vec<(PeriodUnit, Option<Period>)>,
+    offset: Setting<Offset>,
+}
+
+impl Rules {
+    /// Parses the text of a marker.
+    pub fn parse(words: &[&[u8]]) -> Result<Rules> {
+        Ok(read_schema(Words::new(words), None)?.rules)
+    }
+}
+
+impl Creation {
+    /// Parses what a client says about a board with this key.
+    pub fn parse(board: &[u8], words: Words<impl Word>) -> Result<Creation> {
+        read_schema(words, Some(board))
+    }
+}
+
+/// `board` is the key of the client's board. There is none for the words of a marker, whose names are encoded.
+fn read_schema(mut words: Words<impl Word>, board: Option<&[u8]>) -> Result<Creation> {
+    let (mut order, mut ties, mut shard) = (Setting::default(), Setting::default(), Setting::default());
+    let (mut since, mut adopt) = (Setting::default(), Setting::default());
+    let (mut fields, mut changes) = (Vec::new(), Alteration::default());
+    while let Some(word) = words.next() {
+        match word.upper().as_slice() {
+            b"ASC" => order.set(Order::Ascending, "ASC")?,
+            b"DESC" => order.set(Order::Descending, "DESC")?,
+            b"FIELD" => read_field(&mut words, &mut fields)?,
+            b"TIES" => ties.set(read_ties(&mut words)?, "TIES")?,
+            b"SHARD" => shard.set(Some(read_shard(&mut words, board)?), "SHARD")?,
+            b"SINCE" if board.is_some() => since.set(words.value_of("SINCE")?.time("SINCE")?, "SINCE")?,
+            b"ADOPT" if board.is_some() => adopt.set((), "ADOPT")?,
+            _ => changes.read(word, &mut words, board)?,
+        }
+    }
+    if fields.is_empty() {
+        fields.push(Field::score(order.get().unwrap_or(Order::Descending)));
+    } else if order.is_set() {
+        return Err(Error::order_with_fields());
+    }
+    let ties = ties.get().unwrap_or(Ties::Shared);
+    if since.is_set() && ties == Ties::Shared {
+        return Err(Error::since_without_times());
+    }
+    let rules = changes.apply(&Rules { fields, ties, shard: shard.get().flatten(), ..Rules::implicit() })?;
+    Ok(Creation { rules, since: since.get(), adopt: adopt.is_set() })
+}
+
+impl Alteration {
+    /// Parses what a client says about a board with this key.
+    pub fn parse(board: &[u8], mut words: Words<impl Word>) -> Result<Alteration> {
+        let mut changes = Alteration::default();
+        while let Some(word) = words.next() {
+            match word.upper().as_slice() {
+                b"NOKEEP" => changes.keep.set(None, "NOKEEP")?,
+                b"NODATA" => changes.data.set(None, "NODATA")?,
+                b"NOPERIOD" => changes.set_period(PeriodUnit::read(&mut words, "NOPERIOD")?, None)?,
+                _ => changes.read(word, &mut words, Some(board))?,
+            }
+        }
+        Ok(changes)
+    }
+
+    fn read<W: Word>(&mut self, word: W, words: &mut Words<W>, board: Option<&[u8]>) -> Result<()> {
+        match word.upper().as_slice() {
+            b"KEEP" => self.keep.set(Some(words.value_of("KEEP")?.count("KEEP", 1)?), "KEEP"),
+            b"UPDATE" => self.update.set(read_update(words)?, "UPDATE"),
+            b"DATA" => self.data.set(Some(read_data(words, board)?), "DATA"),
+            b"PERIOD" => {
+                let period = read_period(words, board)?;
+                self.set_period(period.unit(), Some(period))
+            }
+            b"OFFSET" => self.offset.set(read_offset(words)?, "OFFSET"),
+            _ => Err(Error::unknown_option(word.bytes())),
+        }
+    }
+
+    fn set_period(&mut self, unit: PeriodUnit, period: Option<Period>) -> Result<()> {
+        if self.periods.iter().any(|(other, _)| *other == unit) {
+            return Err(Error::period_twice(unit.name()));
+        }
+        self.periods.push((unit, period));
+        Ok(())
+    }
+
+    pub fn apply(self, rules: &Rules) -> Result<Rules> {
+        let mut rules = rules.clone();
+        rules.keep = self.keep.get().unwrap_or(rules.keep);
+        rules.update = self.update.get().unwrap_or(rules.update);
+        rules.data = self.data.get().unwrap_or(rules.data);
+        rules.periods = rules.periods.altered(self.periods, self.offset.get())?;
+        Ok(rules)
+    }
 }
 
 impl fmt::Display for Order {
@@ -176,211 +244,111 @@ pub fn is_key_word(name: &[u8]) -> bool {
 }
 
 /// The hash of a `DATA` option, and whether `OWNED` follows, for a board of this name.
-pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<Data> {
+pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<DataHash> {
     if is_key_word(hash) || hash == board {
         let takes =
             if hash == board { "a key other than the board's own" } else { "a key name other than LIKE and DATA" };
         return Err(Error::takes("DATA", takes, hash));
     }
-    Ok(Data { hash: hash.to_vec(), owner: owned.then(|| board.to_vec()) })
+    Ok(DataHash { hash: hash.to_vec(), owner: owned.then(|| board.to_vec()) })
 }
 
-/// Words that are still to be read. Keywords are case-insensitive.
-pub(super) struct Words<'w, 'b> {
-    rest: &'w [&'b [u8]],
-    /// The board's name, where a client wrote the words; `None` for those of a marker, where names are encoded.
-    pub board: Option<&'b [u8]>,
+fn read_field(words: &mut Words<impl Word>, fields: &mut Vec<Field>) -> Result<()> {
+    let word = words.value_of("FIELD")?;
+    let name = String::from_utf8_lossy(word.bytes()).into_owned();
+    let valid = (1..=MAX_NAME).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    if !valid || is_key_word(name.as_bytes()) {
+        let takes = "a name of 1 to 64 characters A-Z a-z 0-9 _ - other than LIKE and DATA";
+        return Err(word.refuse("FIELD", takes));
+    }
+    if fields.iter().any(|field| field.name == name) {
+        return Err(Error::field_twice(&name));
+    }
+    if fields.len() == MAX_FIELDS {
+        return Err(Error::too_many_fields(MAX_FIELDS, &name));
+    }
+    let order = read_order(words);
+    let kind = read_field_type(words)?;
+    let order = order.or_else(|| read_order(words)).unwrap_or(Order::Descending);
+    fields.push(Field { name, order, kind });
+    Ok(())
 }
 
-impl<'w, 'b> Words<'w, 'b> {
-    pub fn of_client(rest: &'w [&'b [u8]], board: &'b [u8]) -> Words<'w, 'b> {
-        Words { rest, board: Some(board) }
+fn read_order(words: &mut Words<impl Word>) -> Option<Order> {
+    if words.next_if("ASC") {
+        Some(Order::Ascending)
+    } else {
+        words.next_if("DESC").then_some(Order::Descending)
     }
+}
 
-    pub fn len(&self) -> usize {
-        self.rest.len()
-    }
-
-    pub fn next(&mut self) -> Option<&'b [u8]> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(first)
-    }
-
-    pub fn next_if(&mut self, keyword: &str) -> bool {
-        let found = self.rest.first().is_some_and(|word| word.eq_ignore_ascii_case(keyword.as_bytes()));
-        if found {
-            self.next();
-        }
-        found
-    }
-
-    fn order(&mut self) -> Option<Order> {
-        if self.next_if("ASC") {
-            Some(Order::Ascending)
-        } else if self.next_if("DESC") {
-            Some(Order::Descending)
-        } else {
-            None
-        }
-    }
-
-    pub fn integer(&mut self, what: &'static str, takes: &'static str, lo: i64, hi: i64) -> Result<i64> {
-        let word = self.next().ok_or_else(|| Error::without_value(what))?;
-        parse_integer(word).filter(|n| (lo..=hi).contains(n)).ok_or_else(|| Error::takes(what, takes, word))
-    }
-
-    fn kind(&mut self) -> Result<Option<FieldType>> {
-        Ok(Some(if self.next_if("FLOAT") {
-            FieldType::Float
-        } else if self.next_if("INT") {
-            FieldType::Int
-        } else if self.next_if("BITS") {
-            FieldType::Bits(self.integer("BITS", "1 to 62", 1, 62)? as u8)
-        } else if self.next_if("DIGITS") {
-            FieldType::Digits(self.integer("DIGITS", "1 to 18", 1, 18)? as u8)
-        } else if self.next_if("RANGE") {
+fn read_field_type(words: &mut Words<impl Word>) -> Result<FieldType> {
+    Ok(if words.next_if("INT") {
+        FieldType::Int
+    } else if words.next_if("BITS") {
+        FieldType::Bits(words.value_of("BITS")?.integer_in("BITS", "1 to 62", 1..=62)? as u8)
+    } else if words.next_if("DIGITS") {
+        FieldType::Digits(words.value_of("DIGITS")?.integer_in("DIGITS", "1 to 18", 1..=18)? as u8)
+    } else if words.next_if("RANGE") {
+        let mut side = || {
             let takes = "a signed 64-bit integer on each side";
-            let lo = self.integer("RANGE", takes, i64::MIN, i64::MAX)?;
-            let hi = self.integer("RANGE", takes, i64::MIN, i64::MAX)?;
-            if lo >= hi {
-                return Err(Error::range_order(lo, hi));
-            }
-            FieldType::Range(lo, hi)
-        } else {
-            return Ok(None);
-        }))
-    }
+            words.value_of("RANGE")?.integer_in("RANGE", takes, i64::MIN..=i64::MAX)
+        };
+        let (lo, hi) = (side()?, side()?);
+        if lo >= hi {
+            return Err(Error::range_order(lo, hi));
+        }
+        FieldType::Range(lo, hi)
+    } else {
+        words.next_if("FLOAT");
+        FieldType::Float
+    })
 }
 
-#[derive(Default)]
-struct RulesReader {
-    order: Option<(Order, &'static str)>,
-    fields: Vec<Field>,
-    ties: Option<Ties>,
-    keep: Option<u64>,
-    update: Option<Update>,
-    data: Option<Data>,
-    periods: Vec<Period>,
-    offset: Option<Offset>,
-    shard: Option<Shard>,
-}
-
-impl RulesReader {
-    fn read(&mut self, word: &[u8], words: &mut Words) -> Result<()> {
-        match word.to_ascii_uppercase().as_slice() {
-            b"ASC" => set_one_of(&mut self.order, Order::Ascending, "ASC"),
-            b"DESC" => set_one_of(&mut self.order, Order::Descending, "DESC"),
-            b"FIELD" => self.field(words),
-            b"TIES" => set_once(&mut self.ties, read_ties(words)?, "TIES"),
-            b"KEEP" => {
-                set_once(&mut self.keep, words.integer("KEEP", "1 or more", 1, i64::MAX)?.unsigned_abs(), "KEEP")
-            }
-            b"UPDATE" => set_once(&mut self.update, read_update(words)?, "UPDATE"),
-            b"DATA" => set_once(&mut self.data, read_data(words)?, "DATA"),
-            b"PERIOD" => {
-                self.periods.push(read_period(words)?);
-                Ok(())
-            }
-            b"OFFSET" => set_once(&mut self.offset, read_offset(words)?, "OFFSET"),
-            b"SHARD" => set_once(&mut self.shard, read_shard(words)?, "SHARD"),
-            _ => Err(Error::unknown_option(word)),
-        }
-    }
-
-    fn field(&mut self, words: &mut Words) -> Result<()> {
-        let name = words.next().ok_or_else(|| Error::without_value("FIELD"))?;
-        let valid = (1..=MAX_NAME).contains(&name.len())
-            && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-        if !valid || is_key_word(name) {
-            let takes = "a name of 1 to 64 characters A-Z a-z 0-9 _ - other than LIKE and DATA";
-            return Err(Error::takes("FIELD", takes, name));
-        }
-        let name = String::from_utf8_lossy(name).into_owned();
-        if self.fields.iter().any(|field| field.name == name) {
-            return Err(Error::field_twice(&name));
-        }
-        if self.fields.len() == MAX_FIELDS {
-            return Err(Error::too_many_fields(MAX_FIELDS, &name));
-        }
-        let mut order = words.order();
-        let kind = words.kind()?.unwrap_or(FieldType::Float);
-        if order.is_none() {
-            order = words.order();
-        }
-        self.fields.push(Field { name, order: order.unwrap_or(Order::Descending), kind });
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Rules> {
-        if self.fields.is_empty() {
-            self.fields.push(Field::score(self.order.map_or(Order::Descending, |(order, _)| order)));
-        } else if self.order.is_some() {
-            return Err(Error::order_with_fields());
-        }
-        Ok(Rules {
-            fields: self.fields,
-            ties: self.ties.unwrap_or(Ties::Shared),
-            keep: self.keep,
-            update: self.update.unwrap_or(Update::Set),
-            data: self.data,
-            periods: Periods::new(self.periods, self.offset)?,
-            shard: self.shard,
-        })
-    }
-}
-
-fn read_ties(words: &mut Words) -> Result<Ties> {
-    let word = words.next().ok_or_else(|| Error::without_value("TIES"))?;
-    let rule = match word.to_ascii_uppercase().as_slice() {
+fn read_ties(words: &mut Words<impl Word>) -> Result<Ties> {
+    let word = words.value_of("TIES")?;
+    let rule = match word.upper().as_slice() {
         b"SHARED" => return Ok(Ties::Shared),
         b"FIRST" => TieRule::First,
         b"LAST" => TieRule::Last,
         b"JOINED" => TieRule::Joined,
-        _ => {
-            return Err(Error::takes("TIES", "SHARED, FIRST, LAST or JOINED", word));
-        }
+        _ => return Err(word.refuse("TIES", "SHARED, FIRST, LAST or JOINED")),
     };
-    let unit = if words.next_if("S") {
-        TimeUnit::Seconds
-    } else {
-        words.next_if("MS");
-        TimeUnit::Milliseconds
-    };
-    Ok(Ties::ByTime(rule, unit))
+    if words.next_if("S") {
+        return Ok(Ties::ByTime(rule, TimeUnit::Seconds));
+    }
+    words.next_if("MS");
+    Ok(Ties::ByTime(rule, TimeUnit::Milliseconds))
 }
 
-pub fn parse_update(word: &[u8]) -> Result<Update> {
-    match word.to_ascii_uppercase().as_slice() {
+fn read_update(words: &mut Words<impl Word>) -> Result<Update> {
+    let word = words.value_of("UPDATE")?;
+    match word.upper().as_slice() {
         b"SET" => Ok(Update::Set),
         b"BEST" => Ok(Update::Best),
-        _ => Err(Error::takes("UPDATE", "SET or BEST", word)),
+        _ => Err(word.refuse("UPDATE", "SET or BEST")),
     }
 }
 
-fn read_update(words: &mut Words) -> Result<Update> {
-    parse_update(words.next().ok_or_else(|| Error::without_value("UPDATE"))?)
-}
-
-fn read_data(words: &mut Words) -> Result<Data> {
-    let hash = words.next().ok_or_else(|| Error::without_value("DATA"))?;
+fn read_data(words: &mut Words<impl Word>, board: Option<&[u8]>) -> Result<DataHash> {
+    let hash = words.value_of("DATA")?;
     let owned = words.next_if("OWNED");
-    if let Some(board) = words.board {
-        return client_data(hash, owned, board);
+    if let Some(board) = board {
+        return client_data(hash.bytes(), owned, board);
     }
     let name = |word: &[u8]| decode(word).ok_or_else(|| Error::takes("DATA", "an encoded name", word));
-    let owner = if owned { Some(name(words.next().ok_or_else(|| Error::without_value("OWNED"))?)?) } else { None };
-    Ok(Data { hash: name(hash)?, owner })
+    let owner = if owned { Some(name(words.value_of("OWNED")?.bytes())?) } else { None };
+    Ok(DataHash { hash: name(hash.bytes())?, owner })
 }
 
 /// `i n`. A client's board must have the key of that shard.
-fn read_shard(words: &mut Words) -> Result<Shard> {
-    let index = words.next().ok_or_else(|| Error::without_value("SHARD"))?;
-    let count = words.next().ok_or_else(|| Error::without_value("SHARD"))?;
-    let shards = parse_integer(count).and_then(Count::new).ok_or_else(|| Error::shard_count(count))?;
-    let shard = parse_integer(index).and_then(|index| shards.shard(index));
-    let shard = shard.ok_or_else(|| Error::takes("SHARD", "a shard from 0 to n - 1", index))?;
-    match words.board {
+fn read_shard(words: &mut Words<impl Word>, board: Option<&[u8]>) -> Result<Shard> {
+    let (index, count) = (words.value_of("SHARD")?, words.value_of("SHARD")?);
+    let shards = count.integer("SHARD").ok().and_then(Count::new).ok_or_else(|| Error::shard_count(count.bytes()))?;
+    let shard = index.integer("SHARD").ok().and_then(|index| shards.shard(index));
+    let shard = shard.ok_or_else(|| index.refuse("SHARD", "a shard from 0 to n - 1"))?;
+    match board {
         Some(key) if shard.name_in(key).is_none() => Err(Error::not_the_shard(shard, key)),
         _ => Ok(shard),
     }

@@ -15,7 +15,7 @@ use super::schema::{Order, TieRule, Ties, Update};
 use super::value::{Tuple, Value};
 use super::{Board, Found};
 use crate::error::{Error, Result};
-use crate::zset::{Only, Put, SortedSet};
+use crate::zset::{Condition, PutResult, SortedSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scores {
@@ -24,20 +24,20 @@ pub enum Scores {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Write {
+pub struct WriteRequest {
     pub scores: Scores,
     /// `Any`, `New` or `Existing`.
-    pub only: Only,
+    pub only: Condition,
     pub update: Update,
     pub keep: Option<u64>,
     /// Unix milliseconds, for ties.
     pub now: i64,
-    pub wants: Wants,
+    pub detail: Detail,
 }
 
 /// What a write tells about each pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wants {
+pub enum Detail {
     Nothing,
     Scores,
     Ranks,
@@ -79,13 +79,13 @@ pub struct Standing {
 
 /// A member before and after a write; `None` where it was not on the board.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Change {
+pub struct MemberChange {
     pub before: Option<Standing>,
     pub after: Option<Standing>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Written {
+pub struct WriteResult {
     /// Members that are on the board and were not before.
     pub added: u64,
     /// Members that have another score.
@@ -96,14 +96,14 @@ pub struct Written {
     pub evicted: u64,
     /// Members that were written and do not fit their score.
     pub overflowed: u64,
-    /// For each pair, if the write wants them.
-    pub changes: Vec<Change>,
+    /// For each pair, if they were asked for.
+    pub changes: Vec<MemberChange>,
 }
 
 pub struct MemberWrite<N> {
     before: Option<Found<N>>,
     rank_before: Option<u64>,
-    outcome: Outcome<N>,
+    outcome: MemberOutcome<N>,
 }
 
 struct Target {
@@ -112,7 +112,7 @@ struct Target {
     time: Option<i64>,
 }
 
-enum Outcome<N> {
+enum MemberOutcome<N> {
     Unchanged,
     Put(Found<N>),
     Evicted,
@@ -122,9 +122,9 @@ impl<N> MemberWrite<N> {
     #[inline]
     fn now(&self) -> Option<&Found<N>> {
         match &self.outcome {
-            Outcome::Unchanged => self.before.as_ref(),
-            Outcome::Put(found) => Some(found),
-            Outcome::Evicted => None,
+            MemberOutcome::Unchanged => self.before.as_ref(),
+            MemberOutcome::Put(found) => Some(found),
+            MemberOutcome::Evicted => None,
         }
     }
 }
@@ -147,16 +147,17 @@ pub enum Plan<N> {
 
 impl<S: SortedSet> Board<S> {
     /// Plans and commits. If it fails, nothing has changed.
-    pub fn write(&mut self, write: &Write, pairs: &[Pair<S::Element>]) -> Result<Written> {
+    pub fn write(&mut self, write: &WriteRequest, pairs: &[Pair<S::Element>]) -> Result<WriteResult> {
         let mut plan = self.plan(write, pairs, Turn::First)?;
         self.commit(write, pairs, &mut plan)
     }
 
     /// Looks up what a write needs, and finds everything that can be wrong with it.
     #[inline]
-    pub fn plan(&mut self, write: &Write, pairs: &[Pair<S::Element>], turn: Turn) -> Result<Plan<S::Element>> {
+    pub fn plan(&mut self, write: &WriteRequest, pairs: &[Pair<S::Element>], turn: Turn) -> Result<Plan<S::Element>> {
         self.check_names(pairs)?;
-        let wants_little = write.wants == Wants::Nothing || write.wants == Wants::Scores && write.scores == Scores::Add;
+        let wants_little =
+            write.detail == Detail::Nothing || write.detail == Detail::Scores && write.scores == Scores::Add;
         if let ([pair], None, true) = (pairs, write.keep, wants_little) {
             if let Some(plan) = self.plan_score_only(write, pair)? {
                 return Ok(plan);
@@ -168,7 +169,7 @@ impl<S: SortedSet> Board<S> {
     /// Where the score holds all values and nothing else matters, a single member is written without a look-up. On a coded
     /// board that is so as long as all members fit. (Without this, `RANK.ADD` takes 10 % more instructions on such boards.)
     #[inline]
-    fn plan_score_only(&self, write: &Write, pair: &Pair<S::Element>) -> Result<Option<Plan<S::Element>>> {
+    fn plan_score_only(&self, write: &WriteRequest, pair: &Pair<S::Element>) -> Result<Option<Plan<S::Element>>> {
         let layout = &self.schema.layout;
         let is_own_element = !layout.is_coded() || self.has_no_entries() && !needs_wrapping(pair.member.as_ref());
         if layout.has_time() || pair.kept != 0 || !is_own_element {
@@ -184,7 +185,12 @@ impl<S: SortedSet> Board<S> {
     }
 
     /// Members are looked up once, before the first change, so no lookup can fail halfway.
-    fn plan_members(&mut self, write: &Write, pairs: &[Pair<S::Element>], turn: Turn) -> Result<Plan<S::Element>> {
+    fn plan_members(
+        &mut self,
+        write: &WriteRequest,
+        pairs: &[Pair<S::Element>],
+        turn: Turn,
+    ) -> Result<Plan<S::Element>> {
         let mut members: SmallVec<[MemberWrite<S::Element>; 1]> = SmallVec::new();
         let mut indexes: SmallVec<[usize; 1]> = SmallVec::new();
         // With one pair there is nothing to compare.
@@ -196,10 +202,10 @@ impl<S: SortedSet> Board<S> {
             if index == next {
                 let before = self.find(member)?;
                 let rank_before = match &before {
-                    Some(found) if write.wants == Wants::Ranks => Some(self.rank(found, self.default_kind())?),
+                    Some(found) if write.detail == Detail::Ranks => Some(self.rank(found, self.default_kind())?),
                     _ => None,
                 };
-                members.push(MemberWrite { before, rank_before, outcome: Outcome::Unchanged });
+                members.push(MemberWrite { before, rank_before, outcome: MemberOutcome::Unchanged });
             }
         }
         let unchecked = usize::from(turn == Turn::First);
@@ -210,7 +216,7 @@ impl<S: SortedSet> Board<S> {
         }
         if let Some(keep) = write.keep.filter(|_| self.schema.layout.is_coded()) {
             let newcomers = match write.only {
-                Only::Existing => 0,
+                Condition::Existing => 0,
                 _ => members.iter().filter(|member| member.before.is_none()).count() as u64,
             };
             if self.members()? + newcomers > keep {
@@ -224,25 +230,25 @@ impl<S: SortedSet> Board<S> {
     #[inline]
     pub fn commit(
         &mut self,
-        write: &Write,
+        write: &WriteRequest,
         pairs: &[Pair<S::Element>],
         plan: &mut Plan<S::Element>,
-    ) -> Result<Written> {
+    ) -> Result<WriteResult> {
         match (plan, pairs) {
             (Plan::Members { members, indexes }, _) => self.commit_members(write, pairs, members, indexes),
             (Plan::ScoreOnly { score, before }, [Pair { member, .. }]) => {
-                let mut written = Written::default();
+                let mut written = WriteResult::default();
                 // An increment by 0 changes nothing, not even the sign of a zero that a core command wrote.
                 if *before != Some(*score) {
                     match self.store.put(member, *score, self.only(write)) {
-                        Put::Added => written.added = 1,
-                        Put::Changed => written.changed = 1,
-                        Put::Nothing => {}
+                        PutResult::Added => written.added = 1,
+                        PutResult::Changed => written.changed = 1,
+                        PutResult::Nothing => {}
                     }
                 }
-                if write.wants == Wants::Scores {
+                if write.detail == Detail::Scores {
                     let values = self.decode(member, *score)?.values;
-                    written.changes.push(Change { before: None, after: Some(Standing { rank: None, values }) });
+                    written.changes.push(MemberChange { before: None, after: Some(Standing { rank: None, values }) });
                 }
                 Ok(written)
             }
@@ -252,12 +258,12 @@ impl<S: SortedSet> Board<S> {
 
     fn commit_members(
         &mut self,
-        write: &Write,
+        write: &WriteRequest,
         pairs: &[Pair<S::Element>],
         members: &mut [MemberWrite<S::Element>],
         indexes: &[usize],
-    ) -> Result<Written> {
-        let mut written = Written::default();
+    ) -> Result<WriteResult> {
+        let mut written = WriteResult::default();
         for (i, (pair, index)) in pairs.iter().zip(indexes).enumerate() {
             let Some(member) = members.get_mut(*index) else { continue };
             self.note_eviction(member, &written);
@@ -274,8 +280,8 @@ impl<S: SortedSet> Board<S> {
         for member in &mut *members {
             self.note_eviction(member, &written);
             match (&member.before, &member.outcome) {
-                (None, Outcome::Put(_)) => written.added += 1,
-                (Some(before), Outcome::Put(now)) if before.decoded.values != now.decoded.values => {
+                (None, MemberOutcome::Put(_)) => written.added += 1,
+                (Some(before), MemberOutcome::Put(now)) if before.decoded.values != now.decoded.values => {
                     written.changed += 1
                 }
                 _ => {}
@@ -288,34 +294,34 @@ impl<S: SortedSet> Board<S> {
             let there: HashSet<&[u8]> = there.map(|(_, pair)| pair.member.as_ref()).collect();
             departed.retain(|member| !there.contains(member.as_ref()));
         }
-        if write.wants > Wants::Nothing {
-            let changes: Vec<Change> =
+        if write.detail > Detail::Nothing {
+            let changes: Vec<MemberChange> =
                 members.iter().map(|member| self.change(member, write)).collect::<Result<_>>()?;
             written.changes = indexes.iter().filter_map(|index| changes.get(*index).cloned()).collect();
         }
         Ok(written)
     }
 
-    fn change(&mut self, member: &MemberWrite<S::Element>, write: &Write) -> Result<Change> {
+    fn change(&mut self, member: &MemberWrite<S::Element>, write: &WriteRequest) -> Result<MemberChange> {
         let standing = |found: &Found<S::Element>, rank| Standing { rank, values: found.decoded.values.clone() };
         let before = member.before.as_ref().map(|found| standing(found, member.rank_before));
         let after = match member.now() {
             None => None,
-            Some(found) if write.wants == Wants::Ranks => {
+            Some(found) if write.detail == Detail::Ranks => {
                 Some(standing(found, Some(self.rank(found, self.default_kind())?)))
             }
             Some(found) => Some(standing(found, None)),
         };
-        Ok(Change { before, after })
+        Ok(MemberChange { before, after })
     }
 
-    fn only(&self, write: &Write) -> Only {
+    fn only(&self, write: &WriteRequest) -> Condition {
         match (write.update, write.only, self.schema.order()) {
-            (Update::Set, only, _) | (Update::Best, only @ Only::New, _) => only,
-            (Update::Best, Only::Existing, Order::Descending) => Only::ExistingRaise,
-            (Update::Best, Only::Existing, Order::Ascending) => Only::ExistingLower,
-            (Update::Best, _, Order::Descending) => Only::Raise,
-            (Update::Best, _, Order::Ascending) => Only::Lower,
+            (Update::Set, only, _) | (Update::Best, only @ Condition::New, _) => only,
+            (Update::Best, Condition::Existing, Order::Descending) => Condition::ExistingRaise,
+            (Update::Best, Condition::Existing, Order::Ascending) => Condition::ExistingLower,
+            (Update::Best, _, Order::Descending) => Condition::Raise,
+            (Update::Best, _, Order::Ascending) => Condition::Lower,
         }
     }
 
@@ -333,9 +339,9 @@ impl<S: SortedSet> Board<S> {
 
     /// A better member may have pushed this one out.
     #[inline]
-    fn note_eviction(&self, member: &mut MemberWrite<S::Element>, written: &Written) {
+    fn note_eviction(&self, member: &mut MemberWrite<S::Element>, written: &WriteResult) {
         if written.evicted > 0 && member.now().is_some_and(|now| self.store.score(&now.element).is_none()) {
-            member.outcome = Outcome::Evicted;
+            member.outcome = MemberOutcome::Evicted;
         }
     }
 
@@ -355,7 +361,12 @@ impl<S: SortedSet> Board<S> {
     }
 
     #[inline]
-    fn values_then(&self, now: Option<&Found<S::Element>>, pair: &Pair<S::Element>, write: &Write) -> Result<Tuple> {
+    fn values_then(
+        &self,
+        now: Option<&Found<S::Element>>,
+        pair: &Pair<S::Element>,
+        write: &WriteRequest,
+    ) -> Result<Tuple> {
         let base = |now: Option<&Found<S::Element>>| {
             now.map_or_else(|| self.schema.origin(), |now| now.decoded.values.clone())
         };
@@ -374,10 +385,10 @@ impl<S: SortedSet> Board<S> {
     }
 
     #[inline]
-    fn is_wanted(&self, member: &MemberWrite<S::Element>, values: &[Value], write: &Write) -> bool {
+    fn is_wanted(&self, member: &MemberWrite<S::Element>, values: &[Value], write: &WriteRequest) -> bool {
         match member.now() {
-            None => write.only != Only::Existing,
-            Some(_) if write.only == Only::New => false,
+            None => write.only != Condition::Existing,
+            Some(_) if write.only == Condition::New => false,
             Some(now) if write.update == Update::Best => self.schema.better(values, &now.decoded.values),
             Some(now) => now.decoded.values.as_slice() != values,
         }
@@ -385,7 +396,7 @@ impl<S: SortedSet> Board<S> {
 
     /// What a pair would make of a member, or what is wrong with its values.
     #[inline]
-    fn target(&self, now: Option<&Found<S::Element>>, pair: &Pair<S::Element>, write: &Write) -> Result<Target> {
+    fn target(&self, now: Option<&Found<S::Element>>, pair: &Pair<S::Element>, write: &WriteRequest) -> Result<Target> {
         let values = self.values_then(now, pair, write)?;
         let time = match (self.schema.rules.ties, now) {
             (Ties::Shared, _) => None,
@@ -403,8 +414,8 @@ impl<S: SortedSet> Board<S> {
         pair: &Pair<S::Element>,
         member: &mut MemberWrite<S::Element>,
         Target { values, key, time }: Target,
-        write: &Write,
-        written: &mut Written,
+        write: &WriteRequest,
+        written: &mut WriteResult,
     ) -> Result<()> {
         if let (None, Some(keep)) = (member.now(), write.keep) {
             if self.members()? >= keep && !self.beats(&key, keep.saturating_sub(1))? {
@@ -416,11 +427,11 @@ impl<S: SortedSet> Board<S> {
         let element = self.element(&key, &pair.member);
         match member.now() {
             Some(old) if old.element.as_ref() == element.as_ref() => {
-                self.store.put(&element, score, Only::Any);
+                self.store.put(&element, score, Condition::Any);
             }
             old => {
                 // If it is there, although no entry leads to it, it becomes this member's: a write that has begun is finished.
-                self.store.put(&element, score, Only::Any);
+                self.store.put(&element, score, Condition::Any);
                 let old = old.map(|old| &old.element);
                 self.replace_entries(old, Some(&element));
                 if let Some(old) = old {
@@ -429,7 +440,7 @@ impl<S: SortedSet> Board<S> {
             }
         }
         written.overflowed += u64::from(!key.tail.is_empty());
-        member.outcome = Outcome::Put(Found { element, score, decoded: Decoded { values, time } });
+        member.outcome = MemberOutcome::Put(Found { element, score, decoded: Decoded { values, time } });
         Ok(())
     }
 
@@ -453,7 +464,7 @@ impl<S: SortedSet> Board<S> {
     }
 
     #[inline]
-    fn keep_best(&mut self, keep: Option<u64>, written: &mut Written) -> Result<()> {
+    fn keep_best(&mut self, keep: Option<u64>, written: &mut WriteResult) -> Result<()> {
         let Some(keep) = keep else { return Ok(()) };
         match self.members()?.saturating_sub(keep) {
             0 => return Ok(()),

@@ -1,8 +1,8 @@
 //! `RANK.ADD` and `RANK.MULTISET`.
 
-use super::args::{is_score, key, pairs};
 use super::write::{
-    check_changes, check_declared, open_for, reply_change, write, Allowed, Opened, Periods, Records, WriteOptions,
+    check_changes, check_declared, is_score, open_for, pairs, reply_change, write, Allowed, Opened, Periods, Records,
+    WriteOptions,
 };
 use super::{open_to_write, ServerBoard};
 use crate::board::{Creation, Pairs, Rules, Schema, Scores};
@@ -11,7 +11,7 @@ use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Args, Call, Text};
-use crate::zset::Only;
+use crate::zset::Condition;
 
 const SYNTAX: &str = "key [BOARD fields:n] condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
     entry:{score ... member} ...";
@@ -29,7 +29,7 @@ command! { MULTISET = multiset;
 
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let options = WriteOptions::parse(&mut args, Allowed::All)?;
     match open_for(call, key, &options, &args, Scores::Set)? {
         Opened::Done(is_new, _) => {
@@ -46,7 +46,7 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let options = WriteOptions::parse(&mut args, Allowed::All)?;
     let mut board = open_to_write(call, key.clone())?;
     check_declared(&board, options.fields)?;
@@ -68,7 +68,7 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     if options.json.is_some() {
         return Err(Error::no_data());
     }
-    if options.only == Only::Existing {
+    if options.only == Condition::Existing {
         board.assume(schema, 0);
     } else {
         board.create(Creation { rules, since: None, adopt: false }, key.bytes(), 0)?;

@@ -1,6 +1,5 @@
 //! `RANK.SETDATA`, `RANK.PUTDATA`, `RANK.GETDATA` and `RANK.DELDATA`: attributes of members.
 
-use super::args::{key, nothing_more, required};
 use super::rows::resp_object;
 use super::write::check_object;
 use super::{open_hash, open_to_read, owns_hash, ServerBoard};
@@ -25,11 +24,11 @@ command! { PUTDATA = putdata;
 }
 
 command! { GETDATA = getdata;
-    Doc::read("rank.getdata", "key member [attr ...]", "Returns all attributes of a member, or those that are named.", COST)
+    Doc::read("rank.getdata", "key member [attr ...]", "Returns the attributes of a member: all of them, or those that are named.", COST)
 }
 
 command! { DELDATA = deldata;
-    Doc::remove("rank.deldata", "key member [attr ...]", "Removes all attributes of a member, or those that are named.", COST)
+    Doc::remove("rank.deldata", "key member [attr ...]", "Removes the attributes of a member: all of them, or those that are named.", COST)
     .keys(READS_BOARD)
 }
 
@@ -55,8 +54,8 @@ fn attributes_of(hash: &Hash, member: &Text) -> Result<Attributes> {
 
 fn setdata<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args)?.text();
+    let key = args.text()?;
+    let member = args.text()?;
     // An attribute may be named NX. An odd number of arguments means that NX is the option.
     let keep_old = args.len() % 2 == 1;
     if keep_old && !args.next_if("NX") {
@@ -77,22 +76,22 @@ fn setdata<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn attribute_pairs<'a>(mut args: Args<'a>) -> Result<Vec<(&'a str, &'a str)>> {
-    if args.len() == 0 {
+    if args.is_empty() {
         return Err(Error::arity());
     }
     let mut pairs = Vec::with_capacity(args.len() / 2);
-    while args.len() > 0 {
-        pairs.push((text(required(&mut args)?, "attr")?, text(required(&mut args)?, "value")?));
+    while !args.is_empty() {
+        pairs.push((text(args.required()?, "attr")?, text(args.required()?, "value")?));
     }
     Ok(pairs)
 }
 
 fn putdata<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args)?.text();
-    let json = check_object(required(&mut args)?.bytes())?;
-    nothing_more(&args)?;
+    let key = args.text()?;
+    let member = args.text()?;
+    let json = check_object(args.required()?.bytes())?;
+    args.end()?;
     let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
     if !may_have {
         return Err(Error::no_such_member(member.bytes()));
@@ -104,8 +103,8 @@ fn putdata<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn getdata<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args)?.text();
+    let key = args.text()?;
+    let member = args.text()?;
     let (hash, may_have) = open(call, key, &member, Access::Read)?;
     if !may_have {
         call.reply().null();
@@ -113,7 +112,7 @@ fn getdata<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let attributes = attributes_of(&hash, &member)?;
     let reply = call.reply();
-    if args.len() == 0 {
+    if args.is_empty() {
         resp_object(&attributes, &reply);
         return Ok(());
     }
@@ -130,8 +129,8 @@ fn getdata<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn deldata<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args)?.text();
+    let key = args.text()?;
+    let member = args.text()?;
     let names: Vec<&[u8]> = args.map(Arg::bytes).collect();
     let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
     let mut removed = 0;

@@ -1,6 +1,5 @@
 //! `RANK.INFO`, `RANK.CLEAR` and `RANK.ROTATE`.
 
-use super::args::{key, nothing_more, required, value_of};
 use super::create::tell_keys;
 use super::{open_hash, open_to_read, open_to_write, owns_hash};
 use crate::board::{client_data, renewed_since, Creation, Period, Rules};
@@ -16,7 +15,7 @@ command! { INFO = info;
 }
 
 command! { CLEAR = clear;
-    Doc::remove("rank.clear", "key", "Removes all members of a board. Keeps its schema and expiry.",
+    Doc::remove("rank.clear", "key", "Removes all members of a board, but keeps its schema and expiry.",
     "O(1), the memory is freed in the background.")
 }
 
@@ -29,8 +28,8 @@ command! { ROTATE = rotate;
 
 fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    nothing_more(&args)?;
+    let key = args.text()?;
+    args.end()?;
     let mut board = open_to_read(call, key)?;
     if !board.store.exists() {
         call.reply().null();
@@ -106,8 +105,8 @@ fn bulk_or_null(reply: &Reply, bytes: Option<&[u8]>) {
 
 fn clear<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    nothing_more(&args)?;
+    let key = args.text()?;
+    args.end()?;
     let mut board = open_to_write(call, key)?;
     let owned = if owns_hash(board.schema(), board.store.name()) {
         Some(open_hash(call, &board, Access::Write)?)
@@ -130,9 +129,9 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     }
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let archive = required(&mut args)?.text();
-    let hash_archive = if args.next_if("DATA") { Some(value_of(&mut args, "DATA")?.text()) } else { None };
+    let key = args.text()?;
+    let archive = args.text()?;
+    let hash_archive = if args.next_if("DATA") { Some(args.value_of("DATA")?.text()) } else { None };
     if let Some(more) = args.next() {
         return Err(Error::unknown_option(more.bytes()));
     }

@@ -1,6 +1,5 @@
 //! `CL.THROTTLE`: redis-cell's command, on `GCRA`.
 
-use super::args::{key, nothing_more, required};
 use super::rate::verdicts;
 use crate::command;
 use crate::docs::Doc;
@@ -17,12 +16,12 @@ command! { THROTTLE = throttle;
 
 fn throttle<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let max_burst = integer(&mut args)?;
     let count = integer(&mut args)?;
     let period = integer(&mut args)?;
-    let quantity = if args.len() > 0 { integer(&mut args)? } else { 1 };
-    nothing_more(&args)?;
+    let quantity = if !args.is_empty() { integer(&mut args)? } else { 1 };
+    args.end()?;
     let request = Request::of_cell(max_burst, count, period, quantity)?;
     let key_rules = KeyRules::whole(Limiter::open(call, key, Access::Write), &request);
     let clock = Clock::new(call.ctx.now_micros(), None);
@@ -33,6 +32,6 @@ fn throttle<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn integer(args: &mut Args) -> Result<i64> {
-    let arg = required(args)?;
+    let arg = args.required()?;
     parse_integer(arg.bytes()).ok_or_else(|| Error::cell_integer(arg.bytes()))
 }

@@ -1,16 +1,13 @@
 //! `RANK.CREATE` and `RANK.ALTER`.
 
-use super::args::{count, key, once, one_of, value_of};
 use super::periods::check_prefixes;
 use super::{forget_departed, open_to_read, open_to_write, ServerBoard};
-use crate::board::{
-    client_data, client_period, parse_offset, parse_unit, parse_update, Alteration, Board, Creation, Period,
-    PeriodUnit, Rules,
-};
+use crate::board::{Alteration, Board, Creation, Rules};
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
-use crate::server::{Access, Arg, Args, Call, Hash, Text, ZSet};
+use crate::server::{Access, Args, Call, Hash, Text, ZSet};
+use crate::words::Word;
 use crate::zset::SortedSet;
 
 command! { CREATE = create;
@@ -21,7 +18,7 @@ command! { CREATE = create;
     [LIKE other] [DATA hash [OWNED]] \
     [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]] ... [OFFSET utcoffset] \
     [SHARD part:i shards:n] [SINCE since:ms] [ADOPT]",
-    "Gives a board its schema: fields, ties, bound, update rule, hash of attributes and periods.",
+    "Sets the schema of a board: fields, ties, bound, update rule, hash of attributes and periods.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
@@ -30,7 +27,7 @@ command! { CREATE = create;
 command! { ALTER = alter;
     Doc::write("rank.alter", "key bound:[KEEP keep:n|NOKEEP] [UPDATE update:{SET|BEST}] attributes:[DATA hash [OWNED]|NODATA] \
     periods:[PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]|NOPERIOD noperiod:unit] ... [OFFSET utcoffset]",
-    "Changes a board's bound, update rule, hash of attributes or periods.",
+    "Changes the bound, the update rule, the hash of attributes or the periods of a board.",
     "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
 }
@@ -53,24 +50,29 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     }
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let creation = if args.next_if("LIKE") {
         Creation { rules: rules_of(call, args)?, since: None, adopt: false }
     } else {
-        Rules::parse_create(key.bytes(), &args.map(Arg::bytes).collect::<Vec<_>>())?
+        Creation::parse(key.bytes(), args)?
     };
     let rules = &creation.rules;
     check_prefixes(call, &key, &rules.periods)?;
     let store = ZSet::open(call, key.clone(), Access::Write)?;
     let mut board = if creation.adopt { Board::open_to_adopt(store)? } else { Board::open(store)? };
-    if let Some(data) = rules.data.as_ref().filter(|data| data.owner.is_some()) {
-        Hash::check_may_own(call, &data.hash)?;
-    }
+    check_may_own(call, rules)?;
     let owned = open_hashes_to_trim(call, &mut board, rules)?;
     board.create(creation, key.bytes(), call.ctx.now())?;
     forget_departed(&board, owned);
     call.reply().ok();
     Ok(())
+}
+
+fn check_may_own<'c>(call: &'c Call<'c>, rules: &Rules) -> Result<()> {
+    match rules.data.as_ref().filter(|data| data.owner.is_some()) {
+        Some(data) => Hash::check_may_own(call, &data.hash),
+        None => Ok(()),
+    }
 }
 
 /// The hashes that the board owns, and will own, if these rules make members leave.
@@ -93,7 +95,7 @@ fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rule
 
 /// The rules that another board may take over from the one that is named behind `LIKE`.
 fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
-    let other: Text = value_of(&mut args, "LIKE")?.text();
+    let other: Text = args.value_of("LIKE")?.text();
     if let Some(more) = args.next() {
         return Err(Error::unknown_option(more.bytes()));
     }
@@ -110,62 +112,24 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     }
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let (mut keep, mut update, mut data, mut offset) = (None, None, None, None);
-    let mut periods = Vec::new();
-    if args.len() == 0 {
+    let key = args.text()?;
+    if args.is_empty() {
         return Err(Error::arity());
     }
-    while let Some(arg) = args.next() {
-        match arg.bytes().to_ascii_uppercase().as_slice() {
-            b"KEEP" => one_of(&mut keep, Some(count(value_of(&mut args, "KEEP")?, "KEEP", 1)?), "KEEP")?,
-            b"NOKEEP" => one_of(&mut keep, None, "NOKEEP")?,
-            b"UPDATE" => once(&mut update, parse_update(value_of(&mut args, "UPDATE")?.bytes())?, "UPDATE")?,
-            b"DATA" => {
-                let hash = value_of(&mut args, "DATA")?.bytes();
-                let owned = args.next_if("OWNED");
-                if owned {
-                    Hash::check_may_own(call, hash)?;
-                }
-                one_of(&mut data, Some(client_data(hash, owned, key.bytes())?), "DATA")?;
-            }
-            b"NODATA" => one_of(&mut data, None, "NODATA")?,
-            b"PERIOD" => {
-                let words: Vec<&[u8]> = args.clone().map(Arg::bytes).collect();
-                let (period, length) = client_period(&words, key.bytes())?;
-                args.take_first(length);
-                change_period(&mut periods, period.unit(), Some(period))?;
-            }
-            b"NOPERIOD" => {
-                let unit = parse_unit(value_of(&mut args, "NOPERIOD")?.bytes(), "NOPERIOD")?;
-                change_period(&mut periods, unit, None)?;
-            }
-            b"OFFSET" => once(&mut offset, parse_offset(value_of(&mut args, "OFFSET")?.bytes())?, "OFFSET")?,
-            _ => return Err(Error::unknown_option(arg.bytes())),
-        }
-    }
+    let alteration = Alteration::parse(key.bytes(), args)?;
     let mut board = open_to_write(call, key)?;
     if board.schema_text().is_none() {
         return Err(Error::no_board());
     }
-    let (keep, data) = (keep.map(|(keep, _)| keep), data.map(|(data, _)| data));
-    let rules = Alteration { keep, update, data, periods, offset }.apply(&board.schema().rules)?;
+    let gets_hash = alteration.data.is_set();
+    let rules = alteration.apply(&board.schema().rules)?;
+    if gets_hash {
+        check_may_own(call, &rules)?;
+    }
     check_prefixes(call, board.store.name(), &rules.periods)?;
     let owned = open_hashes_to_trim(call, &mut board, &rules)?;
     board.alter(rules)?;
     forget_departed(&board, owned);
     call.reply().ok();
-    Ok(())
-}
-
-fn change_period(
-    changes: &mut Vec<(PeriodUnit, Option<Period>)>,
-    unit: PeriodUnit,
-    period: Option<Period>,
-) -> Result<()> {
-    if changes.iter().any(|(other, _)| *other == unit) {
-        return Err(Error::period_twice(unit.name()));
-    }
-    changes.push((unit, period));
     Ok(())
 }

@@ -2,32 +2,36 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::args::{key, nothing_more, once, one_of, required, value_of};
 use crate::board::MARKER_START;
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::due::{
-    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, Dead, Demand, LeaseEnd, Row,
-    Serials, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
+    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, Dead, Demand, LeaseEnd, Serials,
+    TakenItem, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
 };
 use crate::duration::parse_duration;
+use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
-use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Text, Wait, ZSet};
+use crate::server::{
+    notify_waiters, serve_waiters_first, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Text, WaitRequest,
+    ZSet,
+};
 use crate::stats;
-use crate::zset::{Only, SortedSet};
+use crate::words::Word;
+use crate::zset::{Condition, SortedSet};
 
 command! { ADD = add_items;
     Doc::write("due.add", "key condition:[NX|XX] payload:[DATA hash text] time:{AT ms|IN duration|AGAIN} item ...",
-    "Schedules items for a time, with a payload if you like. Returns how many are new.", "O(log(N)) for each item.")
+    "Schedules items for a time, optionally with a payload. Returns how many are new.", "O(log(N)) for each item.")
     .fast().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change)])
 }
 
 command! { CLAIM = claim;
     Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] giveup:[ATTEMPTS attempts:n {DEAD dead:key}] [DATA hash] \
     [BLOCK timeout] [NOW ms]",
-    "Claims items that are due, or waits for them. A claim lasts for a lease.",
+    "Claims items that are due for the time of a lease, or waits for them.",
     "O(M*log(N)) with M items claimed or given up.")
     .fast().blocking().since(SINCE).tells_keys()
     .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change), KeySpec::told(KeyUse::Read)])
@@ -106,7 +110,7 @@ fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
             hash.set(item.bytes(), text.bytes());
         }
     }
-    tell(call, &key, due);
+    notify_waiters(call, &key, due);
     call.reply().count(new);
     Ok(())
 }
@@ -114,7 +118,7 @@ fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
 /// When `DUE.ADD` adds items.
 #[derive(Clone, Copy)]
 enum When {
-    At(i64, Only),
+    At(i64, Condition),
     Again,
 }
 
@@ -134,18 +138,18 @@ impl<'a> Addend<'a> {
         let (mut only, mut payload) = (None, None);
         let when = loop {
             if args.next_if("NX") {
-                one_of(&mut only, Only::New, "NX")?;
+                one_of(&mut only, Condition::New, "NX")?;
             } else if args.next_if("XX") {
-                one_of(&mut only, Only::Existing, "XX")?;
+                one_of(&mut only, Condition::Existing, "XX")?;
             } else if args.next_if("DATA") {
                 let hash = other_key(call, &mut args, "DATA", KeyUse::Change, &[&key])?;
-                once(&mut payload, (hash, value_of(&mut args, "DATA")?), "DATA")?;
+                once(&mut payload, (hash, args.value_of("DATA")?), "DATA")?;
             } else if args.next_if("AGAIN") {
-                one_of(&mut only, Only::Any, "AGAIN")?;
+                one_of(&mut only, Condition::Any, "AGAIN")?;
                 break When::Again;
             } else {
                 let at = time(&mut args, call.ctx.now())?;
-                break When::At(at, only.map_or(Only::Any, |(only, _)| only));
+                break When::At(at, only.map_or(Condition::Any, |(only, _)| only));
             }
         };
         match (args.len(), &payload) {
@@ -159,7 +163,7 @@ impl<'a> Addend<'a> {
 /// The schedule, always the first argument.
 fn own_key<'a>(call: &Call, args: &mut Args<'a>, usage: KeyUse) -> Result<Text<'a>> {
     call.tell_use(1, usage);
-    key(args)
+    args.text()
 }
 
 /// A key that is the value of an option. A key that is open twice could change its type behind the other handle.
@@ -170,10 +174,10 @@ fn other_key<'a>(
     usage: KeyUse,
     others: &[&Text],
 ) -> Result<Text<'a>> {
-    let key = value_of(args, option)?.text();
+    let key = args.value_of(option)?.text();
     call.tell_use(call.args().len() - args.len(), usage);
     if others.iter().any(|other| other.is_same(&key)) {
-        return Err(Error::takes(option, "a key of its own", key.bytes()));
+        return Err(Error::takes(option, "a separate key", key.bytes()));
     }
     Ok(key)
 }
@@ -200,7 +204,7 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
         call.take_time();
     }
     // Clients that wait have arrived earlier, so they are served first.
-    serve_first(call, &key);
+    serve_waiters_first(call, &key);
     let mut schedule = open(call, key.clone(), Access::Write)?;
     let access = if claims { Access::Read } else { Access::Write };
     let mut hash = options.hash.map(|hash| Hash::of_command(call, hash, access)).transpose()?;
@@ -209,10 +213,10 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
     let dead = dead.map(|(items, (attempts, _))| Dead { attempts: *attempts, items });
     let rows = Demand { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead);
     if let Some((_, dead)) = &options.dead {
-        tell(call, dead, now);
+        notify_waiters(call, dead, now);
     }
     if let (true, Some(ms)) = (rows.is_empty() && call.ctx.may_block(), options.block_ms) {
-        let wait = Wait {
+        let wait = WaitRequest {
             command: if claims { c"DUE.CLAIM" } else { c"DUE.POP" },
             args: std::iter::once(key.clone()).chain(options.others).collect(),
             needs_memory: claims,
@@ -229,8 +233,8 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
 }
 
 /// The payloads of items, which are removed if the items were.
-fn payloads<'c>(hash: &mut Hash<'c>, rows: &[Row<Text>], remove: bool) -> Vec<Option<Text<'c>>> {
-    let payload = |row: &Row<Text>| {
+fn payloads<'c>(hash: &mut Hash<'c>, rows: &[TakenItem<Text>], remove: bool) -> Vec<Option<Text<'c>>> {
+    let payload = |row: &TakenItem<Text>| {
         let text = hash.get(row.item.bytes());
         if remove {
             hash.remove(row.item.bytes());
@@ -240,7 +244,7 @@ fn payloads<'c>(hash: &mut Hash<'c>, rows: &[Row<Text>], remove: bool) -> Vec<Op
     rows.iter().map(payload).collect()
 }
 
-fn show(reply: &Reply, rows: &[Row<Text>], texts: Option<&[Option<Text>]>) {
+fn show(reply: &Reply, rows: &[TakenItem<Text>], texts: Option<&[Option<Text>]>) {
     reply.array(rows.len() as u64);
     for (i, row) in rows.iter().enumerate() {
         let text = texts.map(|texts| texts.get(i).and_then(Option::as_ref));
@@ -274,7 +278,7 @@ fn ack<'c>(call: &'c Call<'c>) -> Result<()> {
         done.iter().for_each(|item| hash.remove(item.bytes()));
     }
     if again > 0 {
-        tell(call, &key, now);
+        notify_waiters(call, &key, now);
     }
     let held = again + done.len();
     stats::DUE.denied.add((claims.len() - held) as u64);
@@ -293,25 +297,25 @@ fn parse_ack<'a>(call: &'a Call<'a>) -> Result<AckArgs<'a>> {
         hash = Some(other_key(call, &mut args, "DATA", KeyUse::Delete, &[&key])?);
     }
     let mut claims = Vec::new();
-    while args.len() > 0 || claims.is_empty() {
-        let token = token(required(&mut args)?)?;
-        claims.push((token, required(&mut args)?.text()));
+    while !args.is_empty() || claims.is_empty() {
+        let token = token(args.required()?)?;
+        claims.push((token, args.text()?));
     }
     Ok((key, hash, claims))
 }
 
 fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let at = time(&mut args, call.ctx.now())?;
-    let token = token(required(&mut args)?)?;
-    let item = required(&mut args)?.text();
-    nothing_more(&args)?;
+    let token = token(args.required()?)?;
+    let item = args.text()?;
+    args.end()?;
     let until = LeaseEnd::new(at)?;
     let mut schedule = open(call, key.clone(), Access::Write)?;
     let moved = prolong(&mut schedule, token, &item, until, &SERIALS);
     if moved.is_some() {
-        tell(call, &key, at);
+        notify_waiters(call, &key, at);
     } else {
         stats::DUE.denied.add(1);
     }
@@ -321,7 +325,7 @@ fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let mut now = None;
     while let Some(arg) = args.next() {
         if !arg.is("NOW") {
@@ -372,10 +376,10 @@ impl<'a> TakeOptions<'a> {
         while let Some(arg) = args.next() {
             let value = args.peek();
             match arg.bytes().to_ascii_uppercase().as_slice() {
-                b"COUNT" => once(&mut count, within(value_of(&mut args, "COUNT")?, "COUNT", 1, MAX_COUNT)?, "COUNT")?,
+                b"COUNT" => once(&mut count, within(args.value_of("COUNT")?, "COUNT", 1, MAX_COUNT)?, "COUNT")?,
                 b"LEASE" if claims => once(&mut lease_ms, duration(&mut args, "LEASE", 1)?, "LEASE")?,
                 b"ATTEMPTS" if claims => {
-                    let most = within(value_of(&mut args, "ATTEMPTS")?, "ATTEMPTS", 1, MAX_ATTEMPTS)?;
+                    let most = within(args.value_of("ATTEMPTS")?, "ATTEMPTS", 1, MAX_ATTEMPTS)?;
                     once(&mut attempts, most.cast_signed(), "ATTEMPTS")?;
                 }
                 b"DEAD" if claims => {
@@ -411,9 +415,9 @@ impl<'a> TakeOptions<'a> {
 
 /// `AT ms` or `IN duration`, as a Unix time in milliseconds.
 fn time(args: &mut Args, now: i64) -> Result<i64> {
-    let word = required(args)?;
+    let word = args.required()?;
     if word.is("AT") {
-        return within(value_of(args, "AT")?, "AT", 0, MAX_TIME_MS.unsigned_abs()).map(u64::cast_signed);
+        return within(args.value_of("AT")?, "AT", 0, MAX_TIME_MS.unsigned_abs()).map(u64::cast_signed);
     }
     if word.is("IN") {
         let ms = duration(args, "IN", 0)?;
@@ -424,7 +428,7 @@ fn time(args: &mut Args, now: i64) -> Result<i64> {
 
 /// The value of `NOW`.
 fn clock(args: &mut Args) -> Result<i64> {
-    within(value_of(args, "NOW")?, "NOW", 0, MAX_NOW_MS.unsigned_abs()).map(u64::cast_signed)
+    within(args.value_of("NOW")?, "NOW", 0, MAX_NOW_MS.unsigned_abs()).map(u64::cast_signed)
 }
 
 fn within(arg: Arg, what: &'static str, least: u64, most: u64) -> Result<u64> {
@@ -440,7 +444,7 @@ fn duration(args: &mut Args, option: &'static str, least: u64) -> Result<u64> {
     } else {
         "1ms to 36500d, a whole number with ms, s, m, h, d or none for seconds"
     };
-    let arg = value_of(args, option)?;
+    let arg = args.value_of(option)?;
     let ms = parse_duration(arg.bytes(), least..=MAX_DURATION_MS);
     ms.ok_or_else(|| Error::takes(option, takes, arg.bytes()))
 }

@@ -1,15 +1,14 @@
 //! `RANK.QUERY` and `RANK.STATS`: members that share a rank.
 
-use super::args::{key, required};
 use super::open_to_read;
-use super::options::{ReadOptions, Takes, ROWS_COST};
-use super::rows::{json_integer, JsonList, Shown};
-use crate::board::{Group, Kind};
+use super::options::{AllowedOptions, ReadOptions, ROWS_COST};
+use super::rows::{json_integer, JsonList, RowFormat};
+use crate::board::{Group, RankKind};
 use crate::command;
 use crate::config::{check_rows, max_rows};
 use crate::docs::Doc;
 use crate::error::Result;
-use crate::server::{Arg, Call, Reply};
+use crate::server::{Call, Reply};
 
 macro_rules! group_options {
     () => {
@@ -30,19 +29,19 @@ command! { STATS = stats;
 
 fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args).map(Arg::text)?;
-    let options = ReadOptions::parse(args, Takes::GROUPS)?;
+    let key = args.text()?;
+    let member = args.text()?;
+    let options = ReadOptions::parse(args, AllowedOptions::GROUPS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let Some(found) = board.find(&member)? else {
         call.reply().null();
         return Ok(());
     };
     let group = board.group_positions(&found.decoded.values, &found)?;
     let rank = match options.group_kind() {
-        Kind::Competition | Kind::Ordinal => group.0 + 1,
-        Kind::Dense => board.rank(&found, Kind::Dense)?,
+        RankKind::Competition | RankKind::Ordinal => group.0 + 1,
+        RankKind::Dense => board.rank(&found, RankKind::Dense)?,
     };
     let limit = options.limit;
     check_rows((group.1 - group.0).saturating_sub(limit.offset).min(limit.count))?;
@@ -64,10 +63,10 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let options = ReadOptions::parse(args, Takes::GROUPS)?;
+    let key = args.text()?;
+    let options = ReadOptions::parse(args, AllowedOptions::GROUPS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     if board.members()? == 0 {
         call.reply().null();
         return Ok(());
@@ -96,7 +95,7 @@ fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-fn resp_group(shown: &Shown, group: &Group, reply: &Reply) {
+fn resp_group(shown: &RowFormat, group: &Group, reply: &Reply) {
     let names = group.names();
     reply.array(2);
     reply.count(group.rank);
@@ -105,7 +104,7 @@ fn resp_group(shown: &Shown, group: &Group, reply: &Reply) {
 }
 
 /// `[rank,[name,…]]`
-fn json_group(shown: &Shown, group: &Group, json: &mut Vec<u8>) {
+fn json_group(shown: &RowFormat, group: &Group, json: &mut Vec<u8>) {
     json.push(b'[');
     json_integer(group.rank, json);
     json.push(b',');
@@ -113,7 +112,7 @@ fn json_group(shown: &Shown, group: &Group, json: &mut Vec<u8>) {
     json.push(b']');
 }
 
-fn json_names(shown: &Shown, group: &Group, json: &mut Vec<u8>) {
+fn json_names(shown: &RowFormat, group: &Group, json: &mut Vec<u8>) {
     let mut list = JsonList::begin(json);
     group.names().for_each(|name| shown.json_name(name, list.next()));
     list.end();

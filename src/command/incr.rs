@@ -1,8 +1,9 @@
 //! `RANK.INCR`.
 
-use super::args::{key, required, wrong_count};
-use super::write::{check_declared, open_for, reply_change, write, Allowed, Opened, Periods, Records, WriteOptions};
-use crate::board::{Pair, Scores, Wants};
+use super::write::{
+    check_declared, open_for, reply_change, write, wrong_count, Allowed, Opened, Periods, Records, WriteOptions,
+};
+use crate::board::{Detail, Pair, Scores};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ command! { INCR = incr;
 
 fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let options = WriteOptions::parse(&mut args, Allowed::OfIncrements)?;
     let mut board = match open_for(call, key, &options, &args, Scores::Add)? {
         Opened::Done(_, sum) => {
@@ -31,9 +32,9 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(wrong_count(args, |got| Error::delta_count(fields, got)));
     }
     let mut rules = options.write(call, schema, Scores::Add)?;
-    rules.wants = rules.wants.max(Wants::Scores);
+    rules.detail = rules.detail.max(Detail::Scores);
     let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
-    let pair = Pair::new(deltas, required(&mut args)?.text());
+    let pair = Pair::new(deltas, args.text()?);
     let pairs = std::slice::from_ref(&pair);
     let done = write(call, &mut board, rules, pairs, Records::None, Periods::Current(&options))?;
     let reply = call.reply();

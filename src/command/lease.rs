@@ -1,12 +1,13 @@
 //! `RATE.ACQUIRE`, `RATE.RENEW`, `RATE.RELEASE` and `RATE.HELD`: how many at once.
 
-use super::args::{key, once, required, value_of};
 use crate::command;
 use crate::docs::Doc;
+use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::rate::{self, Clock, Holders, Verdict};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
+use crate::words::Word;
 
 command! { ACQUIRE = acquire;
     Doc::write("rate.acquire", "key limit lease [NOW now:ms] [JSON]",
@@ -31,10 +32,10 @@ command! { HELD = held;
 
 fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let limit = rate::parse_limit(required(&mut args)?.bytes())?;
+    let key = args.text()?;
+    let limit = rate::parse_limit(args.required()?.bytes())?;
     let lease = lease(&mut args)?;
-    let options = Options::parse(args, true)?;
+    let options = LeaseOptions::parse(args, true)?;
     let mut limiter = Limiter::open(call, key, Access::Write);
     let verdict = Holders::new(limiter.leases()?, options.clock(call))?.acquire(limit, lease)?;
     stats::LEASES.add(verdict.limited);
@@ -59,10 +60,10 @@ fn json(verdict: &Verdict) -> String {
 
 fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let token = token(required(&mut args)?)?;
+    let key = args.text()?;
+    let token = token(args.required()?)?;
     let lease = lease(&mut args)?;
-    let options = Options::parse(args, false)?;
+    let options = LeaseOptions::parse(args, false)?;
     let mut limiter = Limiter::open(call, key, Access::Write);
     let renewed = Holders::new(limiter.leases()?, options.clock(call))?.renew(token, lease)?;
     call.reply().integer(i64::from(renewed));
@@ -71,7 +72,7 @@ fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn release<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let mut tokens = args.map(token).collect::<Result<Vec<i64>>>()?;
     if tokens.is_empty() {
         return Err(Error::arity());
@@ -87,8 +88,8 @@ fn release<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn held<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let options = Options::parse(args, false)?;
+    let key = args.text()?;
+    let options = LeaseOptions::parse(args, false)?;
     let mut limiter = Limiter::open(call, key, Access::Read);
     let (held, next_ms) = Holders::new(limiter.leases()?, options.clock(call))?.held_ms()?;
     call.reply().integers(&[i64::try_from(held).unwrap_or(i64::MAX), next_ms]);
@@ -96,7 +97,7 @@ fn held<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn lease(args: &mut Args) -> Result<u64> {
-    rate::parse_duration("lease", required(args)?.bytes())
+    rate::parse_duration("lease", args.required()?.bytes())
 }
 
 fn token(arg: Arg) -> Result<i64> {
@@ -104,24 +105,24 @@ fn token(arg: Arg) -> Result<i64> {
     rate::token(arg.bytes()).ok_or_else(|| Error::takes("token", takes, arg.bytes()))
 }
 
-struct Options {
+struct LeaseOptions {
     now: Option<i64>,
     json: bool,
 }
 
-impl Options {
-    fn parse(mut args: Args, takes_json: bool) -> Result<Options> {
+impl LeaseOptions {
+    fn parse(mut args: Args, takes_json: bool) -> Result<LeaseOptions> {
         let (mut now, mut json) = (None, None);
         while let Some(arg) = args.next() {
             if arg.is("NOW") {
-                once(&mut now, rate::parse_now(value_of(&mut args, "NOW")?.bytes())?, "NOW")?;
+                once(&mut now, rate::parse_now(args.value_of("NOW")?.bytes())?, "NOW")?;
             } else if arg.is("JSON") && takes_json {
                 once(&mut json, (), "JSON")?;
             } else {
                 return Err(Error::unknown_option(arg.bytes()));
             }
         }
-        Ok(Options { now, json: json.is_some() })
+        Ok(LeaseOptions { now, json: json.is_some() })
     }
 
     fn clock(&self, call: &Call) -> Clock {

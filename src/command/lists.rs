@@ -1,15 +1,15 @@
 //! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND`, `RANK.BYSCORE`, `RANK.AFTER` and `RANK.BEFORE`.
 
-use super::args::{bound, count, key, position, required};
-use super::options::{point_scores, row_options, ReadOptions, Takes, ROWS_COST};
+use super::options::{point_scores, row_options, AllowedOptions, ReadOptions, ROWS_COST};
 use super::rows::json_integer;
 use super::{open_to_read, ServerBoard};
-use crate::board::{Board, Point, Row};
+use crate::board::{Board, FieldBound, Point, Row};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
 use crate::error::Result;
-use crate::server::{Arg, Call, Hash};
+use crate::server::{Arg, Args, Call, Hash};
+use crate::words::Word;
 
 command! { TOPN = topn;
     Doc::read("rank.topn", concat!("key n ", row_options!()), "Returns the best n rows.", ROWS_COST)
@@ -65,26 +65,32 @@ fn reply_rows<'c>(
 
 fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let n = count(required(&mut args)?, "n", 0)?;
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let key = args.text()?;
+    let n = args.required()?.count("n", 0)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     reply_rows(call, &mut board, hash.as_ref(), (0, n), &options)
 }
 
 fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let start = position(required(&mut args)?, "start")?;
-    let stop = position(required(&mut args)?, "stop")?;
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let key = args.text()?;
+    let start = position(&mut args, "start")?;
+    let stop = position(&mut args, "stop")?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
     let first = from_either_end(start, members).saturating_sub(1);
     let end = from_either_end(stop, members);
     reply_rows(call, &mut board, hash.as_ref(), (first, end.saturating_sub(first)), &options)
+}
+
+fn position(args: &mut Args, what: &'static str) -> Result<i64> {
+    let word = args.required()?;
+    let takes = "a position from 1, or a negative one";
+    word.integer(what).ok().filter(|value| *value != 0).ok_or_else(|| word.refuse(what, takes))
 }
 
 /// A position, starting at 1; 0 if it is before the first.
@@ -97,12 +103,12 @@ fn from_either_end(position: i64, members: u64) -> u64 {
 
 fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let page = count(required(&mut args)?, "page", 1)?;
-    let size = count(required(&mut args)?, "size", 1)?;
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let key = args.text()?;
+    let page = args.required()?.count("page", 1)?;
+    let size = args.required()?.count("size", 1)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
     let pages = members.div_ceil(size);
     let rows = rows_at(&mut board, (page - 1).saturating_mul(size), size, &options)?;
@@ -128,12 +134,12 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args).map(Arg::text)?;
-    let distance = count(required(&mut args)?, "distance", 0)?;
-    let options = ReadOptions::parse(args, Takes::ROWS_FILL)?;
+    let key = args.text()?;
+    let member = args.text()?;
+    let distance = args.required()?.count("distance", 0)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS_FILL)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
     let Some(found) = board.find(&member)? else {
         call.reply().null();
@@ -155,12 +161,12 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let min = bound(required(&mut args)?, "min")?;
-    let max = bound(required(&mut args)?, "max")?;
-    let options = ReadOptions::parse(args, Takes::ROWS_LIMIT)?;
+    let key = args.text()?;
+    let min = FieldBound::parse(args.required()?.bytes(), "min")?;
+    let max = FieldBound::parse(args.required()?.bytes(), "max")?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS_LIMIT)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let (first, end) = board.first_field_positions(min, max)?;
     let first = first.saturating_add(options.limit.offset);
     let count = end.saturating_sub(first).min(options.limit.count);
@@ -181,13 +187,13 @@ fn beside_point<'c>(
     positions: impl Fn(&mut ServerBoard<'c>, &Point, u64) -> Result<(u64, u64)>,
 ) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let n = count(required(&mut args)?, "n", 0)?;
+    let key = args.text()?;
+    let n = args.required()?.count("n", 0)?;
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
-    let options = ReadOptions::parse(args, Takes::ROWS_POINT)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS_POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let range = if board.store.exists() { positions(&mut board, &point, n)? } else { (0, 0) };
     reply_rows(call, &mut board, hash.as_ref(), range, &options)
 }

@@ -1,19 +1,19 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
-use super::args::{count, key, required};
-use super::options::{open_board_or_period, period_option, row_options, ReadOptions, Takes, RANK_COST};
+use super::options::{open_board_or_period, period_option, row_options, AllowedOptions, ReadOptions, RANK_COST};
 use super::rows::JsonList;
 use super::{open_to_read, ServerBoard};
-use crate::board::{Found, Kind, Row};
+use crate::board::{Found, RankKind, Row};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
-use crate::server::{Arg, Call, Text};
+use crate::server::{Call, Text};
+use crate::words::Word;
 
 command! { GET = get;
     Doc::read("rank.get", concat!("key member ", row_options!()),
-    "Returns the row of a member: rank, name, scores.", RANK_COST).fast()
+    "Returns the rank and the scores of a member.", RANK_COST).fast()
 }
 
 command! { SCORE = score;
@@ -23,7 +23,7 @@ command! { SCORE = score;
 
 command! { PERCENTILE = percentile;
     Doc::read("rank.percentile", concat!("key member", period_option!()),
-    "Returns the percentage of members that are worse than a member.",
+    "Returns the percentage of members that a member beats.",
     "O(log(N))").fast()
 }
 
@@ -35,11 +35,11 @@ command! { AMONG = among;
 
 fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args).map(Arg::text)?;
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let key = args.text()?;
+    let member = args.text()?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let Some(found) = board.find(&member)? else {
         call.reply().null();
         return Ok(());
@@ -52,8 +52,8 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
 /// A board and one of its members, for a read whose only option is a period; `None` if the member is not on the board.
 fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, Found<Text<'c>>)>> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let member = required(&mut args).map(Arg::text)?;
+    let key = args.text()?;
+    let member = args.text()?;
     let board = open_board_or_period(call, key, args)?;
     let found = board.find(&member)?;
     Ok(found.map(|found| (board, found)))
@@ -79,15 +79,15 @@ fn percentile<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let named = count(required(&mut args)?, "nummembers", 1)?;
+    let key = args.text()?;
+    let named = args.required()?.count("nummembers", 1)?;
     if named > args.len() as u64 {
         return Err(Error::member_count(named, args.len()));
     }
     let names = args.take_first(named as usize);
-    let options = ReadOptions::parse(args, Takes::ROWS)?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
     let mut board = open_to_read(call, key)?;
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
 
     let mut peers = Vec::new();
     for name in names {
@@ -115,21 +115,23 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 /// The row of each member with its place in the group, best first. The place is of the same kind as the rank.
-fn rank_peers<'c>(board: &mut ServerBoard<'c>, kind: Kind, peers: Vec<Found<Text<'c>>>) -> Result<Vec<(u64, Row)>> {
+fn rank_peers<'c>(board: &mut ServerBoard<'c>, kind: RankKind, peers: Vec<Found<Text<'c>>>) -> Result<Vec<(u64, Row)>> {
     let mut rows: Vec<(u64, Row)> = Vec::with_capacity(peers.len());
     let mut groups = 0;
     for peer in peers {
         let position = rows.len() as u64 + 1;
         let last = rows.last().map(|(place, row)| (*place, row.rank, &row.values));
         let (place, rank) = match (last, kind) {
-            (Some((place, rank, values)), Kind::Competition | Kind::Dense) if *values == peer.decoded.values => {
+            (Some((place, rank, values)), RankKind::Competition | RankKind::Dense)
+                if *values == peer.decoded.values =>
+            {
                 (place, rank)
             }
-            (Some((_, rank, values)), Kind::Dense) => {
+            (Some((_, rank, values)), RankKind::Dense) => {
                 groups += 1;
                 (groups, rank + board.better_groups(&peer.decoded.values, Some(values))?)
             }
-            (None, Kind::Dense) => {
+            (None, RankKind::Dense) => {
                 groups = 1;
                 (1, board.rank(&peer, kind)?)
             }

@@ -1,7 +1,6 @@
 //! The commands: each parses all arguments, acts, and replies. Its documentation is next to its handler.
 
 mod add;
-mod args;
 mod attributes;
 mod board;
 mod cell;

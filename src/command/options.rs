@@ -1,13 +1,14 @@
 //! The options of every read.
 
-use super::args::{count, integer, nothing_more, once, one_of, unix_time, value_of};
-use super::periods::Choice;
-use super::rows::{Data, Shown};
+use super::periods::PeriodSelector;
+use super::rows::{Data, RowFormat};
 use super::{open_hash, open_to_read, ServerBoard};
-use crate::board::{Board, Kind, Order, Point, Schema, Tuple};
+use crate::board::{Board, Order, Point, RankKind, Schema, Tuple};
+use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Access, Arg, Args, Call, Hash, Text};
+use crate::words::Word;
 use crate::zset::SortedSet;
 
 /// The syntax of what every read of rows takes.
@@ -35,7 +36,7 @@ pub(super) const ROWS_COST: &str = "O(log(N)+M) with M rows returned; with DENSE
 
 /// Options that only some reads take.
 #[derive(Clone, Copy, Default)]
-pub struct Takes {
+pub struct AllowedOptions {
     /// `JSON`, `ASC`, `DESC` and `WITHDATA`.
     pub members: bool,
     /// `WITHTIME`.
@@ -49,16 +50,24 @@ pub struct Takes {
     pub period: bool,
 }
 
-impl Takes {
-    const NONE: Takes =
-        Takes { members: false, time: false, limit: false, fill: false, point: false, worst: false, period: false };
-    pub const ROWS: Takes = Takes { members: true, time: true, period: true, ..Takes::NONE };
-    pub const ROWS_LIMIT: Takes = Takes { limit: true, ..Takes::ROWS };
-    pub const ROWS_FILL: Takes = Takes { fill: true, ..Takes::ROWS };
-    pub const ROWS_POINT: Takes = Takes { point: true, ..Takes::ROWS };
-    pub const ROWS_WORST: Takes = Takes { worst: true, period: false, ..Takes::ROWS };
-    pub const GROUPS: Takes = Takes { members: true, limit: true, period: true, ..Takes::NONE };
-    pub const POINT: Takes = Takes { point: true, period: true, ..Takes::NONE };
+impl AllowedOptions {
+    const NONE: AllowedOptions = AllowedOptions {
+        members: false,
+        time: false,
+        limit: false,
+        fill: false,
+        point: false,
+        worst: false,
+        period: false,
+    };
+    pub const ROWS: AllowedOptions = AllowedOptions { members: true, time: true, period: true, ..AllowedOptions::NONE };
+    pub const ROWS_LIMIT: AllowedOptions = AllowedOptions { limit: true, ..AllowedOptions::ROWS };
+    pub const ROWS_FILL: AllowedOptions = AllowedOptions { fill: true, ..AllowedOptions::ROWS };
+    pub const ROWS_POINT: AllowedOptions = AllowedOptions { point: true, ..AllowedOptions::ROWS };
+    pub const ROWS_WORST: AllowedOptions = AllowedOptions { worst: true, period: false, ..AllowedOptions::ROWS };
+    pub const GROUPS: AllowedOptions =
+        AllowedOptions { members: true, limit: true, period: true, ..AllowedOptions::NONE };
+    pub const POINT: AllowedOptions = AllowedOptions { point: true, period: true, ..AllowedOptions::NONE };
 }
 
 /// `LIMIT`; the default is everything.
@@ -76,9 +85,9 @@ impl Default for Limit {
 
 /// What a client said about a read.
 pub struct ReadOptions<'a> {
-    kind: Option<Kind>,
+    kind: Option<RankKind>,
     order: Option<Order>,
-    period: Option<Choice>,
+    period: Option<PeriodSelector>,
     pub json: bool,
     pub data: bool,
     pub time: bool,
@@ -91,28 +100,28 @@ pub struct ReadOptions<'a> {
 
 impl<'a> ReadOptions<'a> {
     /// Reads what follows the required arguments.
-    pub fn parse(mut args: Args<'a>, takes: Takes) -> Result<ReadOptions<'a>> {
+    pub fn parse(mut args: Args<'a>, allowed: AllowedOptions) -> Result<ReadOptions<'a>> {
         let (mut kind, mut order) = (None, None);
         let (mut json, mut data, mut time, mut fill, mut worst) = (None, None, None, None, None);
         let (mut limit, mut at, mut member, mut period) = (None, None, None, None);
         while let Some(arg) = args.next() {
             match arg.bytes().to_ascii_uppercase().as_slice() {
-                b"COMPETITION" => one_of(&mut kind, Kind::Competition, "COMPETITION")?,
-                b"DENSE" => one_of(&mut kind, Kind::Dense, "DENSE")?,
-                b"ORDINAL" => one_of(&mut kind, Kind::Ordinal, "ORDINAL")?,
-                b"ASC" if takes.members => one_of(&mut order, Order::Ascending, "ASC")?,
-                b"DESC" if takes.members => one_of(&mut order, Order::Descending, "DESC")?,
-                b"JSON" if takes.members => once(&mut json, (), "JSON")?,
-                b"WITHDATA" if takes.members => once(&mut data, (), "WITHDATA")?,
-                b"WITHTIME" if takes.time => once(&mut time, (), "WITHTIME")?,
-                b"PERIOD" if takes.period => once(&mut period, Choice::parse(&mut args)?, "PERIOD")?,
-                b"FILL" if takes.fill => once(&mut fill, (), "FILL")?,
-                b"WORST" if takes.worst => once(&mut worst, (), "WORST")?,
-                b"AT" if takes.point => once(&mut at, unix_time(&mut args)?, "AT")?,
-                b"MEMBER" if takes.point => once(&mut member, value_of(&mut args, "MEMBER")?, "MEMBER")?,
-                b"LIMIT" if takes.limit => {
-                    let offset = count(value_of(&mut args, "LIMIT")?, "LIMIT offset", 0)?;
-                    let count = integer(value_of(&mut args, "LIMIT")?, "LIMIT count")?;
+                b"COMPETITION" => one_of(&mut kind, RankKind::Competition, "COMPETITION")?,
+                b"DENSE" => one_of(&mut kind, RankKind::Dense, "DENSE")?,
+                b"ORDINAL" => one_of(&mut kind, RankKind::Ordinal, "ORDINAL")?,
+                b"ASC" if allowed.members => one_of(&mut order, Order::Ascending, "ASC")?,
+                b"DESC" if allowed.members => one_of(&mut order, Order::Descending, "DESC")?,
+                b"JSON" if allowed.members => once(&mut json, (), "JSON")?,
+                b"WITHDATA" if allowed.members => once(&mut data, (), "WITHDATA")?,
+                b"WITHTIME" if allowed.time => once(&mut time, (), "WITHTIME")?,
+                b"PERIOD" if allowed.period => once(&mut period, PeriodSelector::parse(&mut args)?, "PERIOD")?,
+                b"FILL" if allowed.fill => once(&mut fill, (), "FILL")?,
+                b"WORST" if allowed.worst => once(&mut worst, (), "WORST")?,
+                b"AT" if allowed.point => once(&mut at, args.value_of("AT")?.time("AT")?, "AT")?,
+                b"MEMBER" if allowed.point => once(&mut member, args.value_of("MEMBER")?, "MEMBER")?,
+                b"LIMIT" if allowed.limit => {
+                    let offset = args.value_of("LIMIT")?.count("LIMIT offset", 0)?;
+                    let count = args.value_of("LIMIT")?.integer("LIMIT count")?;
                     // As in ZRANGE, a negative count is all of them.
                     let count = u64::try_from(count).unwrap_or(u64::MAX);
                     once(&mut limit, Limit { offset, count }, "LIMIT")?;
@@ -137,8 +146,8 @@ impl<'a> ReadOptions<'a> {
 
     /// Applies the options to an open board: its direction, its period, and the hash of its attributes.
     #[inline]
-    pub fn look_at<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
-        if self.kind == Some(Kind::Dense) {
+    pub fn apply_to<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
+        if self.kind == Some(RankKind::Dense) {
             // What follows counts distinct scores, up to rank.max-hops of them.
             call.take_time();
         }
@@ -147,25 +156,25 @@ impl<'a> ReadOptions<'a> {
         let wants_hash = self.data && board.store.exists();
         let hash = if wants_hash { Some(open_hash(call, board, Access::Read)?) } else { None };
         if let Some(choice) = &self.period {
-            choice.turn_to(call, board)?;
+            choice.switch_to(call, board)?;
         }
         Ok(hash)
     }
 
     /// How rows of a board with this schema are shown.
-    pub fn shown<'r, 'c>(&self, schema: &'r Schema, hash: Option<&'r Hash<'c>>) -> Shown<'r, 'c> {
+    pub fn shown<'r, 'c>(&self, schema: &'r Schema, hash: Option<&'r Hash<'c>>) -> RowFormat<'r, 'c> {
         let data = hash.map_or(Data::Unwanted, Data::Hash);
-        Shown { schema, data, time: self.time, json: self.json }
+        RowFormat { schema, data, time: self.time, json: self.json }
     }
 
     /// The kind of rank to show.
-    pub fn kind<S: SortedSet>(&self, board: &Board<S>) -> Kind {
+    pub fn kind<S: SortedSet>(&self, board: &Board<S>) -> RankKind {
         self.kind.unwrap_or_else(|| board.default_kind())
     }
 
     /// Members of a group have equal fields, so the default is a competition rank.
-    pub fn group_kind(&self) -> Kind {
-        self.kind.unwrap_or(Kind::Competition)
+    pub fn group_kind(&self) -> RankKind {
+        self.kind.unwrap_or(RankKind::Competition)
     }
 
     /// The point in the order of a board that scores, `AT` and `MEMBER` make up.
@@ -187,11 +196,11 @@ pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args
 
 /// Opens a board to read it, or the board of a period, for commands that take no other option.
 pub fn open_board_or_period<'c>(call: &'c Call<'c>, key: Text<'c>, mut args: Args<'c>) -> Result<ServerBoard<'c>> {
-    let choice = if args.next_if("PERIOD") { Some(Choice::parse(&mut args)?) } else { None };
-    nothing_more(&args)?;
+    let choice = if args.next_if("PERIOD") { Some(PeriodSelector::parse(&mut args)?) } else { None };
+    args.end()?;
     let mut board = open_to_read(call, key)?;
     if let Some(choice) = choice {
-        choice.turn_to(call, &mut board)?;
+        choice.switch_to(call, &mut board)?;
     }
     Ok(board)
 }

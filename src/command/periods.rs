@@ -1,23 +1,24 @@
 //! The boards of periods: writes to the main board also go to them, reads with `PERIOD` open them, and `RANK.PERIODS`
 //! lists them.
 
-use super::args::{key, once, value_of};
 use super::rows::{json_integer, json_name, JsonList};
 use super::write::{count_written, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    parse_time, parse_unit, Board, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, Wants,
-    Write, Written,
+    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, WriteRequest,
+    WriteResult,
 };
 use crate::calendar::Span;
 use crate::command;
 use crate::config::{check_rows, max_hops};
 use crate::docs::Doc;
+use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::server::{Access, Args, Call, Caller, Reply, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
-use crate::zset::{Only, SortedSet};
+use crate::words::Word;
+use crate::zset::{Condition, SortedSet};
 
 command! { PERIODS = periods;
     Doc::read("rank.periods", "key unit:[HOUR|DAY|WEEK|MONTH|YEAR|EVERY] [NOW now:ms] [JSON]",
@@ -79,8 +80,8 @@ impl<'c> Opener<'c> {
 pub struct PeriodWrite<'c> {
     pub unit: PeriodUnit,
     pub board: ServerBoard<'c>,
-    pub written: Written,
-    write: Write,
+    pub written: WriteResult,
+    write: WriteRequest,
     plan: Plan<Text<'c>>,
     /// If this write creates the board: its rules, and when it expires.
     made: Option<(Rules, i64)>,
@@ -91,7 +92,7 @@ pub struct PeriodWrite<'c> {
 pub fn plan_periods<'c>(
     call: &'c Call<'c>,
     parent: &ServerBoard<'c>,
-    write: &Write,
+    write: &WriteRequest,
     options: &WriteOptions,
     pairs: &[Pair<Text<'c>>],
 ) -> Result<Vec<PeriodWrite<'c>>> {
@@ -118,16 +119,16 @@ pub fn plan_periods<'c>(
             let rules = schema.rules.for_others();
             board.assume(Schema::new(rules.clone()), span.start.max(0));
             // `XX` adds no members, so it does not create a board.
-            made = (write.only != Only::Existing).then_some((rules, expires));
+            made = (write.only != Condition::Existing).then_some((rules, expires));
         }
         // Each board has its own rules, unless the client says otherwise.
         let rules = &board.schema().rules;
         let update = if write.scores == Scores::Add { Update::Set } else { options.update.unwrap_or(rules.update) };
-        let wants = if wants_ranks { Wants::Ranks } else { Wants::Nothing };
-        let write = Write { update, keep: rules.keep.or(options.keep), wants, ..*write };
+        let detail = if wants_ranks { Detail::Ranks } else { Detail::Nothing };
+        let write = WriteRequest { update, keep: rules.keep.or(options.keep), detail, ..*write };
         let planned = board.plan(&write, pairs, Turn::Later);
         let plan = planned.map_err(|error| error.in_period(board.store.name().bytes()))?;
-        writes.push(PeriodWrite { unit: period.unit(), board, written: Written::default(), write, plan, made });
+        writes.push(PeriodWrite { unit: period.unit(), board, written: WriteResult::default(), write, plan, made });
     }
     Ok(writes)
 }
@@ -164,40 +165,40 @@ pub fn open_kept<'c>(call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<Vec
     Ok(kept)
 }
 
-/// Which board of a period a client wants to read.
-pub struct Choice {
+/// The board of a period that a client wants to read.
+pub struct PeriodSelector {
     unit: PeriodUnit,
-    which: Which,
+    which: PeriodIndex,
 }
 
-enum Which {
+enum PeriodIndex {
     /// 0 for the current period, -1 for the one before it.
     Index(i64),
     Id(Vec<u8>),
 }
 
-impl Choice {
+impl PeriodSelector {
     /// Parses the arguments after `PERIOD`.
-    pub fn parse(args: &mut Args) -> Result<Choice> {
-        let unit = parse_unit(value_of(args, "PERIOD")?.bytes(), "PERIOD")?;
+    pub fn parse(args: &mut Args) -> Result<PeriodSelector> {
+        let unit = PeriodUnit::read(args, "PERIOD")?;
         // Indexes and ids begin with a digit or a sign. Options do not.
         let is_value = |first: &u8| first.is_ascii_digit() || matches!(first, b'+' | b'-');
         let which = match args.peek().map(|arg| arg.bytes()).filter(|bytes| bytes.first().is_some_and(is_value)) {
-            None => Which::Index(0),
+            None => PeriodIndex::Index(0),
             Some(text) => {
                 args.next();
                 match parse_integer(text) {
-                    Some(index) if index <= 0 => Which::Index(index),
-                    _ => Which::Id(text.to_vec()),
+                    Some(index) if index <= 0 => PeriodIndex::Index(index),
+                    _ => PeriodIndex::Id(text.to_vec()),
                 }
             }
         };
-        Ok(Choice { unit, which })
+        Ok(PeriodSelector { unit, which })
     }
 
     /// Replaces the main board by the chosen one. If the main board does not exist, all its periods are empty.
     #[cold]
-    pub fn turn_to<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<()> {
+    pub fn switch_to<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<()> {
         if board.store.exists() {
             *board = self.open(call, board)?;
         }
@@ -208,11 +209,11 @@ impl Choice {
     fn open<'c>(&self, call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<ServerBoard<'c>> {
         let period = parent.schema().rules.periods.of(self.unit)?;
         let span = match &self.which {
-            Which::Index(index) => {
+            PeriodIndex::Index(index) => {
                 let current = period.cycle.containing(call.ctx.now());
                 current.and_then(|span| period.cycle.neighbour(span, *index))
             }
-            Which::Id(id) => {
+            PeriodIndex::Id(id) => {
                 let takes = "0, a negative index, or the id of a period";
                 let wrong = || Error::takes("PERIOD", takes, id);
                 Some(period.cycle.named(id).ok_or_else(wrong)?)
@@ -232,7 +233,7 @@ impl Choice {
 }
 
 /// A row of `RANK.PERIODS`.
-struct Listed {
+struct PeriodInfo {
     unit: PeriodUnit,
     id: String,
     key: Vec<u8>,
@@ -243,11 +244,11 @@ struct Listed {
 
 fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let (mut unit, mut now, mut json) = (None, None, None);
     while let Some(arg) = args.next() {
         if arg.is("NOW") {
-            once(&mut now, parse_time(value_of(&mut args, "NOW")?.bytes(), "NOW")?, "NOW")?;
+            once(&mut now, args.value_of("NOW")?.time("NOW")?, "NOW")?;
         } else if arg.is("JSON") {
             once(&mut json, (), "JSON")?;
         } else if let Some(named) = PeriodUnit::parse(arg.bytes()) {
@@ -276,7 +277,12 @@ fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-fn list<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, unit: Option<PeriodUnit>, now: i64) -> Result<Vec<Listed>> {
+fn list<'c>(
+    call: &'c Call<'c>,
+    board: &ServerBoard<'c>,
+    unit: Option<PeriodUnit>,
+    now: i64,
+) -> Result<Vec<PeriodInfo>> {
     let all = &board.schema().rules.periods;
     let wanted: Vec<&Period> = match unit {
         Some(unit) => vec![all.of(unit)?],
@@ -288,7 +294,7 @@ fn list<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, unit: Option<PeriodUnit
         for span in period.kept(now) {
             let mut opened = opener.open(board, period, span)?;
             let name = opened.store.name().clone();
-            listed.push(Listed {
+            listed.push(PeriodInfo {
                 unit: period.unit(),
                 id: period.cycle.id(span),
                 key: name.bytes().to_vec(),
@@ -303,7 +309,7 @@ fn list<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, unit: Option<PeriodUnit
     Ok(listed)
 }
 
-impl Listed {
+impl PeriodInfo {
     fn resp(&self, reply: &Reply) {
         reply.map(7);
         for (name, value) in [("unit", self.unit.name().as_bytes()), ("id", self.id.as_bytes()), ("key", &self.key)] {

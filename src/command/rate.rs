@@ -2,14 +2,14 @@
 
 use smallvec::{smallvec, SmallVec};
 
-use super::args::{key, nothing_more, required};
 use crate::command;
 use crate::config;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
-use crate::rate::{self, Action, Algorithm, Answer, Clock, KeyRules, Request, Rules};
+use crate::rate::{self, Action, Algorithm, Answer, Clock, KeyRules, Request, RuleList};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
+use crate::words::Word;
 
 /// What every call on limiters takes behind its keys.
 macro_rules! rules {
@@ -32,7 +32,7 @@ command! { CHECK = check;
 }
 
 command! { PEEK = peek;
-    Doc::read("rate.peek", rules!("key", ""), "Returns what RATE.CHECK would return, and takes nothing.", COST).fast()
+    Doc::read("rate.peek", rules!("key", ""), "Returns what RATE.CHECK would return, without taking anything.", COST).fast()
 }
 
 command! { ALL = all;
@@ -48,7 +48,7 @@ command! { REFUND = refund;
 }
 
 command! { RESET = reset;
-    Doc::remove("rate.reset", "key", "Deletes a rate limiter.", "O(1), the memory is freed in the background.")
+    Doc::remove("rate.reset", "key", "Deletes a rate limiter, or all leases of a key.", "O(1), the memory is freed in the background.")
     .fast()
 }
 
@@ -66,7 +66,7 @@ fn refund<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let request = parse(args, action)?;
     Request::check_windows(request.rules.iter())?;
     let key_rules = KeyRules::whole(Limiter::open(call, key, access), &request);
@@ -75,7 +75,7 @@ fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<
 
 fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let named = rate::parse_key_count(required(&mut args)?.bytes());
+    let named = rate::parse_key_count(args.required()?.bytes());
     if call.asks_for_keys() {
         let keys = named.ok().and_then(|named| usize::try_from(named).ok()).unwrap_or(0).min(args.len());
         (2..).take(keys).for_each(|position| call.tell_key(position));
@@ -90,7 +90,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     if request.rules.len() as u64 != named {
         return Err(Error::rule_count(named, request.rules.len()));
     }
-    // Rules for the same key are several rules of that key.
+    // RuleList for the same key are several rules of that key.
     let mut places: SmallVec<[(Arg, SmallVec<[usize; 2]>); 4]> = SmallVec::new();
     for (number, key) in keys.enumerate() {
         match places.iter_mut().find(|(known, _)| known.bytes() == key.bytes()) {
@@ -98,7 +98,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
             None => places.push((key, smallvec![number])),
         }
     }
-    let rules: SmallVec<[Rules; 4]> =
+    let rules: SmallVec<[RuleList; 4]> =
         places.iter().map(|(_, numbers)| request.rules_at(numbers)).collect::<Result<_>>()?;
     let mut keys: SmallVec<[KeyRules<Limiter>; 4]> = SmallVec::new();
     for ((key, numbers), rules) in places.iter().zip(&rules) {
@@ -153,8 +153,8 @@ pub(super) fn verdicts(algorithm: Algorithm) -> &'static stats::Verdicts {
 
 fn reset<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    nothing_more(&args)?;
+    let key = args.text()?;
+    args.end()?;
     let was_there = Limiter::open(call, key, Access::Write).reset()?;
     call.reply().integer(i64::from(was_there));
     Ok(())

@@ -1,9 +1,8 @@
 //! `RANK.REM`, `RANK.TRIM` and `RANK.POP`.
 
-use super::args::{count, key, required};
-use super::options::{row_options, ReadOptions, Takes};
+use super::options::{row_options, AllowedOptions, ReadOptions};
 use super::periods::open_kept;
-use super::rows::{Data, Shown};
+use super::rows::{Data, RowFormat};
 use super::write::begins_with_word;
 use super::{forget_departed, open_owned_hash, open_to_write};
 use crate::board::Row;
@@ -12,6 +11,7 @@ use crate::config::{self, check_rows};
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
 use crate::server::{Arg, Call, Text};
+use crate::words::Word;
 
 command! { REM = rem;
     Doc::remove("rank.rem", "key member ...", "Removes members from a board.",
@@ -33,8 +33,8 @@ command! { POP = pop;
 
 fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    if args.len() == 0 {
+    let key = args.text()?;
+    if args.is_empty() {
         return Err(Error::arity());
     }
     let mut board = open_to_write(call, key)?;
@@ -60,8 +60,8 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let keep = count(required(&mut args)?, "n", 0)?;
+    let key = args.text()?;
+    let keep = args.required()?.count("n", 0)?;
     let wanted = args.next_if("RETURN");
     if let Some(unknown) = args.next() {
         return Err(Error::unknown_option(unknown.bytes()));
@@ -85,13 +85,13 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let n = if begins_with_word(&args) { None } else { args.next() };
-    let n = n.map_or(Ok(1), |n| count(n, "n", 0))?;
-    let options = ReadOptions::parse(args, Takes::ROWS_WORST)?;
+    let n = n.map_or(Ok(1), |n| n.count("n", 0))?;
+    let options = ReadOptions::parse(args, AllowedOptions::ROWS_WORST)?;
     let mut board = open_to_write(call, key)?;
     board.set_max_hops(config::max_hops());
-    let hash = options.look_at(call, &mut board)?;
+    let hash = options.apply_to(call, &mut board)?;
     let (first, count) = board.positions_at_end(n, options.worst)?;
     check_rows(count)?;
     let mut rows = board.rows(first, count, options.kind(&board))?;
@@ -107,7 +107,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let owned = open_owned_hash(call, &mut board)?;
     board.remove_rows(&rows)?;
     forget_departed(&board, owned);
-    let shown = Shown { data: records.unwrap_or(Data::Unwanted), ..options.shown(board.schema(), None) };
+    let shown = RowFormat { data: records.unwrap_or(Data::Unwanted), ..options.shown(board.schema(), None) };
     shown.rows(&rows, &call.reply());
     Ok(())
 }

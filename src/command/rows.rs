@@ -9,7 +9,7 @@ use crate::number::FloatText;
 use crate::server::{Hash, Reply, Text};
 
 /// What is needed to show a row: the names of the fields, and what else to include.
-pub struct Shown<'r, 'c> {
+pub struct RowFormat<'r, 'c> {
     pub schema: &'r Schema,
     pub data: Data<'r, 'c>,
     /// Whether rows have the tie time.
@@ -39,7 +39,7 @@ impl<'c> Data<'_, 'c> {
     }
 }
 
-impl<'c> Shown<'_, 'c> {
+impl<'c> RowFormat<'_, 'c> {
     /// One row.
     pub fn row(&self, row: &Row, reply: &Reply) {
         if self.json {

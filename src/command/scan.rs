@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use super::args::{count, key, once, required, value_of};
-use super::rows::{Data, Shown};
+use super::rows::{Data, RowFormat};
 use super::{open_hash, open_to_read};
-use crate::board::{Cursor, Row, Step};
+use crate::board::{Row, ScanCursor, ScanStep};
 use crate::command;
 use crate::config;
 use crate::docs::Doc;
+use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::server::{Access, Call, Stopwatch};
+use crate::words::Word;
 
 const DEFAULT_COUNT: u64 = 10;
 /// A step that takes longer ends early. The reply to as many rows takes about as long again.
@@ -26,13 +27,13 @@ command! { SCAN = scan;
 
 fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let cursor = required(&mut args)?.bytes();
-    let cursor = Cursor::parse(cursor).ok_or_else(|| Error::bad_cursor(cursor))?;
+    let key = args.text()?;
+    let cursor = args.required()?.bytes();
+    let cursor = ScanCursor::parse(cursor).ok_or_else(|| Error::bad_cursor(cursor))?;
     let (mut step, mut time, mut data, mut json) = (None, None, None, None);
     while let Some(arg) = args.next() {
         match arg.bytes().to_ascii_uppercase().as_slice() {
-            b"COUNT" => once(&mut step, count(value_of(&mut args, "COUNT")?, "COUNT", 1)?, "COUNT")?,
+            b"COUNT" => once(&mut step, args.value_of("COUNT")?.count("COUNT", 1)?, "COUNT")?,
             b"WITHTIME" => once(&mut time, (), "WITHTIME")?,
             b"WITHDATA" => once(&mut data, (), "WITHDATA")?,
             b"JSON" => once(&mut json, (), "JSON")?,
@@ -44,7 +45,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
     let data = hash.as_ref().map_or(Data::Unwanted, Data::Hash);
     let schema = board.schema().clone();
-    let shown = Shown { schema: &schema, data, time: time.is_some(), json: json.is_some() };
+    let shown = RowFormat { schema: &schema, data, time: time.is_some(), json: json.is_some() };
 
     let stopwatch = Stopwatch::start();
     let (mut lines, mut rows, mut seen) = (Vec::new(), Vec::new(), 0_u64);
@@ -62,7 +63,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
         seen += 1;
         !seen.is_multiple_of(STRIDE) || stopwatch.elapsed() < MOST_TIME
     };
-    let step = Step { count: step.unwrap_or(DEFAULT_COUNT), most: config::max_rows() };
+    let step = ScanStep { count: step.unwrap_or(DEFAULT_COUNT), most: config::max_rows() };
     let next = board.scan(&cursor, step, &mut visit)?;
 
     let reply = call.reply();

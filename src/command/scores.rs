@@ -1,12 +1,14 @@
 //! `RANK.COUNT`, `RANK.FORSCORE` and `RANK.SCOREAT`: reads about scores, not about members.
 
-use super::args::{bound, key, percentile, required};
 use super::open_to_read;
-use super::options::{open_board_or_period, period_option, point_scores, ReadOptions, Takes, RANK_COST};
+use super::options::{open_board_or_period, period_option, point_scores, AllowedOptions, ReadOptions, RANK_COST};
+use crate::board::FieldBound;
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
+use crate::number::parse_finite;
 use crate::server::{Arg, Call};
+use crate::words::Word;
 
 command! { COUNT = count;
     Doc::read("rank.count", concat!("key range:[min max]", period_option!()),
@@ -27,11 +29,14 @@ command! { SCOREAT = scoreat;
 
 fn count<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let bounds = match args.peek() {
         None => None,
         Some(word) if word.is("PERIOD") => None,
-        _ => Some((bound(required(&mut args)?, "min")?, bound(required(&mut args)?, "max")?)),
+        _ => Some((
+            FieldBound::parse(args.required()?.bytes(), "min")?,
+            FieldBound::parse(args.required()?.bytes(), "max")?,
+        )),
     };
     let mut board = open_board_or_period(call, key, args)?;
     let members = match bounds {
@@ -47,13 +52,13 @@ fn count<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
-    let options = ReadOptions::parse(args, Takes::POINT)?;
+    let options = ReadOptions::parse(args, AllowedOptions::POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let kind = options.kind(&board);
-    options.look_at(call, &mut board)?;
+    options.apply_to(call, &mut board)?;
     let rank = if board.store.exists() { board.rank_at_point(&point, kind)? } else { 1 };
     call.reply().count(rank);
     Ok(())
@@ -61,8 +66,10 @@ fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
-    let percentile = percentile(required(&mut args)?)?;
+    let key = args.text()?;
+    let word = args.required()?;
+    let percentile = parse_finite(word.bytes()).filter(|value| (0.0..=100.0).contains(value));
+    let percentile = percentile.ok_or_else(|| word.refuse("percentile", "0 to 100"))?;
     let mut board = open_board_or_period(call, key, args)?;
     if board.schema().fields().len() != 1 {
         return Err(Error::one_field_only());

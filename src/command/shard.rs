@@ -1,11 +1,11 @@
 //! `RANK.SHARDS` and `RANK.SHARD`: pure, so that any node answers.
 
-use super::args::{integer, nothing_more, required};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::server::{Args, Call};
 use crate::shard::{is_name, Count};
+use crate::words::Word;
 
 command! { SHARDS = shards;
     Doc::pure("rank.shards", "name shards:n", "Returns the keys of a board's shards.", "O(N) for N shards.").since("0.2.0")
@@ -19,7 +19,7 @@ command! { SHARD = shard;
 fn shards<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let (name, count) = name_and_count(&mut args)?;
-    nothing_more(&args)?;
+    args.end()?;
     let reply = call.reply();
     reply.array(u64::from(count.get()));
     count.shards().for_each(|shard| reply.bulk(&shard.key(name)));
@@ -29,18 +29,18 @@ fn shards<'c>(call: &'c Call<'c>) -> Result<()> {
 fn shard<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let (name, count) = name_and_count(&mut args)?;
-    let member = required(&mut args)?.bytes();
-    nothing_more(&args)?;
+    let member = args.required()?.bytes();
+    args.end()?;
     call.reply().bulk(&count.shard_of(member).key(name));
     Ok(())
 }
 
 fn name_and_count<'c>(args: &mut Args<'c>) -> Result<(&'c [u8], Count)> {
-    let name = required(args)?.bytes();
+    let name = args.required()?.bytes();
     if !is_name(name) {
         return Err(Error::takes("name", "a name without braces", name));
     }
-    let arg = required(args)?;
-    let count = integer(arg, "n").ok().and_then(Count::new);
+    let arg = args.required()?;
+    let count = arg.integer("n").ok().and_then(Count::new);
     Ok((name, count.ok_or_else(|| Error::shard_count(arg.bytes()))?))
 }

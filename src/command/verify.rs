@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::args::{count, key, once, value_of};
 use crate::board::Board;
 use crate::command;
 use crate::docs::Doc;
+use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::server::{Access, Call, Stopwatch, ZSet};
+use crate::words::Word;
 
 const DEFAULT_COUNT: u64 = 1000;
 /// A step that takes longer ends early, and its cursor says where to continue. This is less than the documented 5 ms,
@@ -21,13 +22,13 @@ command! { VERIFY = verify;
 
 fn verify<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let key = key(&mut args)?;
+    let key = args.text()?;
     let (mut repair, mut cursor, mut step) = (None, None, None);
     while let Some(arg) = args.next() {
         match arg.bytes().to_ascii_uppercase().as_slice() {
             b"REPAIR" => once(&mut repair, (), "REPAIR")?,
-            b"CURSOR" => once(&mut cursor, count(value_of(&mut args, "CURSOR")?, "CURSOR", 0)?, "CURSOR")?,
-            b"COUNT" => once(&mut step, count(value_of(&mut args, "COUNT")?, "COUNT", 1)?, "COUNT")?,
+            b"CURSOR" => once(&mut cursor, args.value_of("CURSOR")?.count("CURSOR", 0)?, "CURSOR")?,
+            b"COUNT" => once(&mut step, args.value_of("COUNT")?.count("COUNT", 1)?, "COUNT")?,
             _ => return Err(Error::unknown_option(arg.bytes())),
         }
     }

@@ -4,19 +4,20 @@
 //! touches, with the caller's permission (the hash of attributes, the boards of current periods); plan the write on every
 //! board, which finds whatever could fail; then change them all. The reply is the command's own.
 
-use super::args::{count, once, one_of, unix_time, value_of};
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    check_unreserved, is_object, parse_unit, Board, Change, Marker, Pair, PeriodUnit, Schema, Scores, Turn, Update,
-    Wants, Write, Written,
+    check_unreserved, is_object, Board, Detail, Marker, MemberChange, Pair, Pairs, PeriodUnit, Schema, Scores, Turn,
+    Update, WriteRequest, WriteResult,
 };
 use crate::config::check_rows;
+use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
-use crate::number::parse_finite;
-use crate::server::{Access, Args, Call, Reply, Text, ZSet};
+use crate::number::{parse_extended, parse_finite};
+use crate::server::{Access, Arg, Args, Call, Reply, Text, ZSet};
 use crate::stats;
-use crate::zset::{Only, Put, SortedSet};
+use crate::words::Word;
+use crate::zset::{Condition, PutResult, SortedSet};
 
 /// The board that `WITHRANK` answers about: a period, or the board itself.
 pub type RanksOf = Option<PeriodUnit>;
@@ -26,7 +27,7 @@ pub type RanksOf = Option<PeriodUnit>;
 pub struct WriteOptions<'a> {
     /// `BOARD n`: the board must have a schema with as many fields.
     pub fields: Option<usize>,
-    pub only: Only,
+    pub only: Condition,
     pub update: Option<Update>,
     pub keep: Option<u64>,
     pub count_changed: bool,
@@ -60,40 +61,36 @@ impl<'a> WriteOptions<'a> {
         let (mut only, mut update, mut changed) = (None, None, None);
         while begins_with_word(args) {
             if args.next_if("WITHRANK") {
-                let unit = if args.next_if("PERIOD") {
-                    Some(parse_unit(value_of(args, "PERIOD")?.bytes(), "PERIOD")?)
-                } else {
-                    None
-                };
+                let unit = if args.next_if("PERIOD") { Some(PeriodUnit::read(args, "PERIOD")?) } else { None };
                 once(&mut options.with_rank, unit, "WITHRANK")?;
             } else if args.next_if("AT") {
-                once(&mut options.at, unix_time(args)?, "AT")?;
+                once(&mut options.at, args.value_of("AT")?.time("AT")?, "AT")?;
             } else if args.next_if("BOARD") {
                 once(&mut options.fields, number_of_fields(args)?, "BOARD")?;
             } else if allowed == Allowed::OfIncrements {
                 break;
             } else if args.next_if("NX") {
-                one_of(&mut only, Only::New, "NX")?;
+                one_of(&mut only, Condition::New, "NX")?;
             } else if args.next_if("XX") {
-                one_of(&mut only, Only::Existing, "XX")?;
+                one_of(&mut only, Condition::Existing, "XX")?;
             } else if args.next_if("SET") {
                 one_of(&mut update, Update::Set, "SET")?;
             } else if args.next_if("BEST") {
                 one_of(&mut update, Update::Best, "BEST")?;
             } else if args.next_if("KEEP") {
-                once(&mut options.keep, count(value_of(args, "KEEP")?, "KEEP", 1)?, "KEEP")?;
+                once(&mut options.keep, args.value_of("KEEP")?.count("KEEP", 1)?, "KEEP")?;
             } else if args.next_if("CH") {
                 once(&mut changed, (), "CH")?;
             } else if args.next_if("DATA") {
-                let json = value_of(args, "DATA")?.bytes();
+                let json = args.value_of("DATA")?.bytes();
                 once(&mut options.json, check_object(json)?, "DATA")?;
             } else {
                 break;
             }
         }
-        options.only = only.map_or(Only::Any, |(only, _)| only);
+        options.only = only.map_or(Condition::Any, |(only, _)| only);
         options.update = update.map(|(update, _)| update);
-        if options.only == Only::New && options.update == Some(Update::Best) {
+        if options.only == Condition::New && options.update == Some(Update::Best) {
             return Err(Error::mutually_exclusive("NX", "BEST"));
         }
         options.count_changed = changed.is_some();
@@ -103,7 +100,7 @@ impl<'a> WriteOptions<'a> {
 
     /// What is written to a board of this schema.
     #[inline]
-    pub fn write(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<Write> {
+    pub fn write(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<WriteRequest> {
         let keep = match (schema.rules.keep, self.keep) {
             (Some(keep), Some(_)) => return Err(Error::has_own_keep(keep)),
             (keep, option) => option.or(keep),
@@ -117,14 +114,14 @@ impl<'a> WriteOptions<'a> {
         };
         // The clock is read once, and only if ties need it.
         let now = if schema.layout.has_time() { self.at.unwrap_or_else(|| call.ctx.now()) } else { 0 };
-        let wants = if self.with_rank == Some(None) { Wants::Ranks } else { Wants::Nothing };
-        Ok(Write { scores, only: self.only, update, keep, now, wants })
+        let detail = if self.with_rank == Some(None) { Detail::Ranks } else { Detail::Nothing };
+        Ok(WriteRequest { scores, only: self.only, update, keep, now, detail })
     }
 }
 
 /// The value of `BOARD`.
 pub fn number_of_fields(args: &mut Args) -> Result<usize> {
-    let fields = count(value_of(args, "BOARD")?, "BOARD", 1)?;
+    let fields = args.value_of("BOARD")?.count("BOARD", 1)?;
     Ok(usize::try_from(fields).unwrap_or(usize::MAX))
 }
 
@@ -169,7 +166,7 @@ pub fn open_for<'c>(
         let score = old.unwrap_or(0.0) + number + 0.0;
         // A sum that is not finite is an error, which the body of all writes reports.
         if score.is_finite() {
-            let is_new = old != Some(score) && store.put(&member, score, Only::Any) == Put::Added;
+            let is_new = old != Some(score) && store.put(&member, score, Condition::Any) == PutResult::Added;
             return Ok(Opened::Done(is_new, score));
         }
     }
@@ -183,6 +180,36 @@ fn number_and_member<'a>(args: &Args<'a>) -> Option<(f64, Text<'a>)> {
     match (args.len(), pair.next(), pair.next()) {
         (2, Some(number), Some(member)) => Some((parse_finite(number.bytes())?, member.text())),
         _ => None,
+    }
+}
+
+/// The arguments as scores and members: one score per field, then a member, and so on.
+#[inline]
+pub fn pairs<'a>(schema: &Schema, mut args: Args<'a>) -> Result<Pairs<Text<'a>>> {
+    let fields = schema.fields().len();
+    if args.is_empty() || !args.len().is_multiple_of(fields + 1) {
+        return Err(wrong_count(args, |got| Error::score_count(fields, got)));
+    }
+    let mut pairs = Pairs::new();
+    while !args.is_empty() {
+        let (values, kept) = schema.parse_scores(args.take_first(fields).map(Arg::bytes))?;
+        pairs.push(Pair { kept, ..Pair::new(values, args.text()?) });
+    }
+    Ok(pairs)
+}
+
+/// Whether a text can only be a score: a number, or `*` for a field that stays as it is.
+pub fn is_score(text: &[u8]) -> bool {
+    text == b"*" || parse_extended(text).is_some()
+}
+
+/// The error for a wrong number of arguments. If the first is a word, it is more likely an option that does not exist.
+#[cold]
+pub fn wrong_count(mut args: Args, wrong: impl FnOnce(usize) -> Error) -> Error {
+    let got = args.len();
+    match args.next() {
+        Some(word) if !is_score(word.bytes()) => Error::unknown_option(word.bytes()),
+        _ => wrong(got),
     }
 }
 
@@ -218,14 +245,14 @@ pub enum Periods<'o> {
 
 /// What a write did to the board, and to each of its current periods.
 pub struct Done<'c> {
-    pub written: Written,
+    pub written: WriteResult,
     periods: Vec<PeriodWrite<'c>>,
 }
 
 impl Done<'_> {
     /// What happened on the board that the client asked about, for each pair; nothing if that is a period which was not
     /// written to.
-    pub fn changes(&self, ranks_of: RanksOf) -> &[Change] {
+    pub fn changes(&self, ranks_of: RanksOf) -> &[MemberChange] {
         let Some(unit) = ranks_of else { return &self.written.changes };
         self.periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.written.changes)
     }
@@ -235,7 +262,7 @@ impl Done<'_> {
 pub fn write<'c>(
     call: &'c Call<'c>,
     board: &mut ServerBoard<'c>,
-    mut write: Write,
+    mut write: WriteRequest,
     pairs: &[Pair<Text<'c>>],
     records: Records,
     periods: Periods,
@@ -258,7 +285,7 @@ pub fn write<'c>(
     };
     let has_records = texts.iter().any(Option::is_some);
     if has_records {
-        write.wants = write.wants.max(Wants::Scores);
+        write.detail = write.detail.max(Detail::Scores);
     }
     let mut hash = if has_records || may_depart { Some(open_hash(call, board, Access::Write)?) } else { None };
     if may_depart {
@@ -292,7 +319,7 @@ pub fn write<'c>(
 }
 
 /// Updates the counters of `INFO`.
-pub fn count_written(written: &Written) {
+pub fn count_written(written: &WriteResult) {
     if written.refused + written.evicted > 0 {
         stats::RANK.denied.add(written.refused);
         stats::EVICTED.add(written.evicted);
@@ -312,7 +339,7 @@ pub fn check_changes(options: &WriteOptions, pairs: usize) -> Result<()> {
 }
 
 /// `[rank, previous rank, member, score..., previous score...]`
-pub fn reply_change(board: &ServerBoard, member: &Text, change: Option<&Change>, reply: &Reply) {
+pub fn reply_change(board: &ServerBoard, member: &Text, change: Option<&MemberChange>, reply: &Reply) {
     let fields = board.schema().fields().len();
     let (before, after) = change.map_or((None, None), |change| (change.before.as_ref(), change.after.as_ref()));
     reply.array(3 + 2 * fields as u64);

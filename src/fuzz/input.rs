@@ -1,6 +1,6 @@
 //! Bytes of a fuzzer as values. What is missing at the end reads as zero, so that any bytes are an input.
 
-use crate::board::tests::{Data, Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit, Tuple};
+use crate::board::tests::{DataHash, Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit, Tuple};
 use crate::board::{Order, Periods, Update, Value};
 
 pub struct Input<'a> {
@@ -86,7 +86,7 @@ impl<'a> Input<'a> {
                 _ => Ties::ByTime(TieRule::Joined, self.pick(&units)),
             },
             keep: self.bool().then(|| 1 + u64::from(self.byte())),
-            data: (self.byte() == 1).then(|| Data { hash: self.bytes().to_vec(), owner: None }),
+            data: (self.byte() == 1).then(|| DataHash { hash: self.bytes().to_vec(), owner: None }),
             update: self.pick(&[Update::Set, Update::Best]),
             periods: Periods::default(),
             shard: None,

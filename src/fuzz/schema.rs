@@ -2,13 +2,14 @@
 
 use super::check_error;
 use crate::board::tests::{marker_bytes, Rules, Schema, MARKER_START};
-use crate::board::Board;
+use crate::board::{Board, Creation};
+use crate::words::Words;
 use crate::zset::MemorySet;
 
 /// Any text is refused with a readable error, or gives a schema whose text parses to the same schema.
 pub fn schema(bytes: &[u8]) {
     let words: Vec<&[u8]> = bytes.split(|byte| *byte == b' ').collect();
-    match Rules::parse_create(b"b", &words) {
+    match Creation::parse(b"b", Words::new(&words)) {
         Ok(creation) => reads_back(&creation.rules),
         Err(error) => check_error(&error),
     }

@@ -4,13 +4,14 @@ use super::check_error;
 use super::codec::element_of;
 use super::input::Input;
 use crate::board::tests::{entry_scores, marker_bytes, Creation, Schema, MARKER_START};
-use crate::board::{Alteration, Board, FieldBound, Kind, Pair, Scores, Update, Value, Wants, Write};
+use crate::board::{Alteration, Board, Detail, FieldBound, Pair, RankKind, Scores, Update, Value, WriteRequest};
 use crate::error::Result;
 use crate::rate::memory::Limiter;
 use crate::rate::{Action, Clock, Request};
-use crate::zset::{MemorySet, Only, SortedSet};
+use crate::words::Words;
+use crate::zset::{Condition, MemorySet, SortedSet};
 
-const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
+const KINDS: [RankKind; 3] = [RankKind::Competition, RankKind::Dense, RankKind::Ordinal];
 
 /// Whatever is stored under the key of a board or a limiter: commands answer or return an error, and a repair works.
 pub fn stored(bytes: &[u8]) {
@@ -82,8 +83,9 @@ fn step(model: MemorySet, schema: &Schema, names: &[Vec<u8>], input: &mut Input)
             board.create(Creation { rules: schema.rules.clone(), since, adopt }, b"b", 0)
         }
         _ => {
-            let keep = Some(input.bool().then_some(3));
-            let alteration = Alteration { keep, update: Some(Update::Best), ..Alteration::default() };
+            let words: &[&[u8]] =
+                if input.bool() { &[b"KEEP", b"3", b"UPDATE", b"BEST"] } else { &[b"NOKEEP", b"UPDATE", b"BEST"] };
+            let alteration = Alteration::parse(b"b", Words::new(words)).expect("words of RANK.ALTER");
             alteration.apply(&board.schema().rules).and_then(|rules| board.alter(rules))
         }
     };
@@ -125,13 +127,13 @@ fn read(board: &mut Board<MemorySet>, name: &Vec<u8>, input: &mut Input) -> Resu
 fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result<()> {
     let schema = board.schema().clone();
     let values = input.tuple(&schema);
-    let write = Write {
+    let write = WriteRequest {
         scores: if input.byte() == 1 { Scores::Add } else { Scores::Set },
-        only: input.pick(&[Only::Any, Only::New, Only::Existing]),
+        only: input.pick(&[Condition::Any, Condition::New, Condition::Existing]),
         update: input.pick(&[Update::Set, Update::Best]),
         keep: input.bool().then(|| 1 + u64::from(input.byte() % 8)),
         now: input.word() as i64,
-        wants: input.pick(&[Wants::Nothing, Wants::Scores, Wants::Ranks]),
+        detail: input.pick(&[Detail::Nothing, Detail::Scores, Detail::Ranks]),
     };
     let before = board.store.clone();
     let kept = if schema.fields().len() > 1 { u32::from(input.byte() & 1) } else { 0 };

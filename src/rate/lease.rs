@@ -9,11 +9,11 @@ use std::ops::Bound;
 
 use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MAX_MILLIS, MICROS_OF_MILLI};
 use super::log::is_log;
-use super::verdict::{RuleResult, Verdict, Wait};
+use super::verdict::{RetryAfter, RuleResult, Verdict};
 use super::LOG;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
-use crate::zset::{Only, SortedSet};
+use crate::zset::{Condition, SortedSet};
 
 /// The element at minus the last token.
 const LAST: &[u8] = b"last";
@@ -108,7 +108,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         let result = RuleResult {
             capacity: limit,
             remaining,
-            wait: if remaining > 0 { Wait::None } else { Wait::Micros(next.unwrap_or(0)) },
+            wait: if remaining > 0 { RetryAfter::None } else { RetryAfter::Micros(next.unwrap_or(0)) },
             reset: latest,
             reset_if_taken: self.clock.until(end).max(latest),
             closed: false,
@@ -121,8 +121,8 @@ impl<'s, S: SortedSet> Holders<'s, S> {
             return Err(Error::tokens_used_up());
         }
         // Adds before it drops: a key that vanished in between would lose its expiry.
-        self.set.put(&element::<S>(token), end as f64, Only::Any);
-        self.set.put(&S::Element::from(LAST), -(token as f64), Only::Any);
+        self.set.put(&element::<S>(token), end as f64, Condition::Any);
+        self.set.put(&S::Element::from(LAST), -(token as f64), Condition::Any);
         // Should the server refuse, leases that ended stay: they count for nothing, and the next call drops them.
         let _ = self.set.remove_through(self.at);
         self.last_until(end);
@@ -142,7 +142,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         let held = self.holds(token)?;
         if held {
             let end = self.end_after(lease_ms)?;
-            self.set.put(&element::<S>(token), end as f64, Only::Any);
+            self.set.put(&element::<S>(token), end as f64, Condition::Any);
             self.last_until(end);
         }
         Ok(held)

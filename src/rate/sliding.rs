@@ -11,9 +11,9 @@ use super::digits::ShortText;
 use super::log::{Entry, Log};
 use super::request::Request;
 use super::rule::Rule;
-use super::verdict::{wait_for, RuleResult, RuleResults, Wait};
+use super::verdict::{wait_for, RetryAfter, RuleResult, RuleResults};
 use crate::error::{Error, Result};
-use crate::zset::{Direction, Only, SortedSet};
+use crate::zset::{Condition, Direction, SortedSet};
 
 /// How many entries are checked one by one to find the end of a wait, before the search bisects. If costs are similar,
 /// the answer is among the first few.
@@ -34,7 +34,7 @@ impl LogWrite {
         match self {
             // Adds before it drops: a key that vanished in between would lose its expiry.
             LogWrite::Append(Append { micros, element, drop_through, expire_at_ms }) => {
-                set.put(&S::Element::from(element), *micros as f64, Only::Any);
+                set.put(&S::Element::from(element), *micros as f64, Condition::Any);
                 if let Some(through) = drop_through {
                     let _ = set.remove_through(*through);
                 }
@@ -48,7 +48,7 @@ impl LogWrite {
                     let _ = set.remove_indexes(len.saturating_sub(*remove_newest), len.saturating_sub(1));
                 }
                 if let Some((micros, before, after)) = shorten {
-                    set.put(&S::Element::from(after), *micros as f64, Only::Any);
+                    set.put(&S::Element::from(after), *micros as f64, Condition::Any);
                     set.remove(&S::Element::from(before));
                 }
             }
@@ -158,7 +158,7 @@ impl<'r> SlidingLimiter<'r> {
             let mut result = limiter.result(log, rule, ends, first)?;
             if let Some(until) = full_until {
                 result.remaining = 0;
-                result.wait = result.wait.max(Wait::Micros(clock.until(until)));
+                result.wait = result.wait.max(RetryAfter::Micros(clock.until(until)));
             }
             results.push(result);
         }
@@ -178,7 +178,7 @@ impl<'r> SlidingLimiter<'r> {
     }
 
     fn result_of_empty(&self, rule: &Rule) -> RuleResult {
-        let wait = if self.request.cost > rule.limit { Wait::Forever } else { Wait::None };
+        let wait = if self.request.cost > rule.limit { RetryAfter::Forever } else { RetryAfter::None };
         let reset_if_taken = self.clock.until(rule.window_after(self.at));
         RuleResult { capacity: rule.limit, remaining: rule.limit, wait, reset: 0, reset_if_taken, closed: false }
     }

@@ -5,9 +5,9 @@ use std::os::raw::c_int;
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleString};
 
-use super::api::{Args, Ctx, Reply, Text};
+use super::api::{args_of, Args, Ctx, Reply, Text};
 use super::module::flags_of;
-use super::store::{Change, Effects};
+use super::store::{Effect, Effects};
 use crate::docs::KeyUse;
 
 /// A running command. It borrows its arguments for as long as it lives, so effects can be noted without copies.
@@ -76,11 +76,11 @@ impl<'a> Call<'a> {
     /// The arguments behind the command's name.
     pub fn args(&self) -> Args<'a> {
         // SAFETY: the arguments live as long as the call.
-        unsafe { Args::new(self.args.get(1..).unwrap_or_default()) }
+        unsafe { args_of(self.args.get(1..).unwrap_or_default()) }
     }
 
     /// Notes a change of a key, which was made.
-    pub(super) fn note(&self, key: &Text<'a>, change: Change<'a>) {
+    pub(super) fn note(&self, key: &Text<'a>, change: Effect<'a>) {
         self.effects.borrow_mut().note(key, change);
     }
 

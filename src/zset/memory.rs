@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::RangeBounds;
 
-use super::{score_bounds, Cursor, Direction, Only, Put, SortedSet};
+use super::{score_bounds, Condition, Cursor, Direction, PutResult, SortedSet};
 use crate::error::Result;
 
 #[derive(Clone, Debug, Default)]
@@ -133,25 +133,25 @@ impl SortedSet for MemorySet {
         self.expiry
     }
 
-    fn put(&mut self, element: &Vec<u8>, score: f64, only: Only) -> Put {
+    fn put(&mut self, element: &Vec<u8>, score: f64, only: Condition) -> PutResult {
         let old = self.score(element);
         let allowed = match (only, old) {
-            (Only::Any, _) => true,
-            (Only::New, old) => old.is_none(),
-            (Only::Existing, old) => old.is_some(),
-            (Only::Raise, old) => old.is_none_or(|old| score > old),
-            (Only::Lower, old) => old.is_none_or(|old| score < old),
-            (Only::ExistingRaise, old) => old.is_some_and(|old| score > old),
-            (Only::ExistingLower, old) => old.is_some_and(|old| score < old),
+            (Condition::Any, _) => true,
+            (Condition::New, old) => old.is_none(),
+            (Condition::Existing, old) => old.is_some(),
+            (Condition::Raise, old) => old.is_none_or(|old| score > old),
+            (Condition::Lower, old) => old.is_none_or(|old| score < old),
+            (Condition::ExistingRaise, old) => old.is_some_and(|old| score > old),
+            (Condition::ExistingLower, old) => old.is_some_and(|old| score < old),
         };
         if !allowed || old == Some(score) {
-            return Put::Nothing;
+            return PutResult::Nothing;
         }
         self.insert(score, element);
         if old.is_some() {
-            Put::Changed
+            PutResult::Changed
         } else {
-            Put::Added
+            PutResult::Added
         }
     }
 

@@ -268,6 +268,12 @@ DUE.CLAIM jobs BLOCK x
 DUE.CLAIM jobs NOW -1
 DUE.CLAIM jobs NOW 1000
 DUE.ACK jobs x a
+DUE.ADD jobs NX AGAIN a
+DUE.ADD jobs DATA payloads x AT 5 a b
+DUE.ADD jobs DATA jobs x AT 5 a
+DUE.CLAIM jobs ATTEMPTS 31 DEAD failed
+DUE.CLAIM jobs ATTEMPTS 5
+DUE.CLAIM jobs ATTEMPTS 5 DEAD jobs
 "#;
 
 /// What a client is told that waits while its user loses the permission to.

@@ -1,9 +1,9 @@
 //! A write that meets damage changes nothing, wherever in the call it meets it.
 
 use super::*;
-use crate::board::{Board, Pair, Scores, Update, Wants, Write, Written};
-use crate::error::{Kind, Result};
-use crate::zset::{MemorySet, Only};
+use crate::board::{Board, Detail, Pair, Scores, Update, WriteRequest, WriteResult};
+use crate::error::{ErrorKind, Result};
+use crate::zset::{Condition, MemorySet};
 
 const NOW: i64 = 5_000;
 
@@ -14,14 +14,20 @@ fn board(schema: &str) -> Board<MemorySet> {
     board
 }
 
-fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<Written> {
+fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<WriteResult> {
     let fields = board.schema().fields().len();
     // A double that takes more bits than its score has.
     let values = board.schema().parse_tuple(std::iter::repeat_n(&b"5e-324"[..], fields)).unwrap();
     let pairs: Vec<Pair<Vec<u8>>> =
         names.iter().map(|name| Pair::new(values.clone(), name.as_bytes().to_vec())).collect();
-    let write =
-        Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now, wants: Wants::Nothing };
+    let write = WriteRequest {
+        scores: Scores::Set,
+        only: Condition::Any,
+        update: Update::Set,
+        keep: None,
+        now,
+        detail: Detail::Nothing,
+    };
     board.write(&write, &pairs)
 }
 
@@ -45,7 +51,7 @@ fn an_element_that_no_entry_leads_to_stops_the_whole_write() {
             }
             let before = board.store.elements().to_vec();
             let written = add(&mut board, names, NOW);
-            let is_damage = written.as_ref().is_err_and(|error| error.kind() == Kind::Damaged);
+            let is_damage = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::Damaged);
             assert!(is_damage, "{schema}: {names:?}: {written:?}");
             assert_eq!(board.store.elements(), before, "{schema}: {names:?}");
             assert_eq!(add(&mut board, &["new"], NOW).unwrap().added, 1, "{schema}: the rest works on");
@@ -60,12 +66,18 @@ fn entries_stay_where_only_the_score_changes() {
         board.store.elements().iter().filter(|(_, element)| element.starts_with(b"\x01")).cloned().collect()
     };
     let values = board.schema().parse_tuple([&b"5"[..], b"5e-324"].into_iter()).unwrap();
-    let write =
-        Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now: 9, wants: Wants::Nothing };
+    let write = WriteRequest {
+        scores: Scores::Set,
+        only: Condition::Any,
+        update: Update::Set,
+        keep: None,
+        now: 9,
+        detail: Detail::Nothing,
+    };
     board.write(&write, &[Pair::new(values, b"ann".to_vec())]).unwrap();
     let before = (entries(&board), board.store.elements().last().cloned().unwrap());
     let deltas = board.schema().parse_deltas([&b"1"[..], b"0"].into_iter()).unwrap();
-    let write = Write { scores: Scores::Add, now: 10, ..write };
+    let write = WriteRequest { scores: Scores::Add, now: 10, ..write };
     assert_eq!(board.write(&write, &[Pair::new(deltas, b"ann".to_vec())]).unwrap().changed, 1);
     let after = (entries(&board), board.store.elements().last().cloned().unwrap());
     assert!(before.0.len() > 1 && before.0 == after.0);

@@ -6,9 +6,11 @@ use proptest::prelude::*;
 
 use super::random::{apply, name, op, rules, value, PLAIN_WRITE};
 use super::*;
-use crate::board::{lines_of, Board, Cursor, Kind, Line, Pair, Schema, Step, Update, Value, Write};
+use crate::board::{
+    lines_of, Board, LoadLine, Pair, RankKind, ScanCursor, ScanStep, Schema, Update, Value, WriteRequest,
+};
 use crate::error::Error;
-use crate::zset::{MemorySet, Only};
+use crate::zset::{Condition, MemorySet};
 
 fn board_of(rules: &Rules) -> Board<MemorySet> {
     let mut board = Board::open(MemorySet::default()).unwrap();
@@ -22,20 +24,20 @@ fn tuple(rules: &Rules, seeds: &[u64]) -> Tuple {
 
 /// Name, scores and time of each member, as a line has them.
 fn standings(board: &mut Board<MemorySet>) -> Vec<(Vec<u8>, Tuple, Option<i64>)> {
-    let rows = board.rows(0, u64::MAX, Kind::Ordinal).unwrap();
+    let rows = board.rows(0, u64::MAX, RankKind::Ordinal).unwrap();
     rows.iter().map(|row| (row.member().to_vec(), row.values.clone(), row.time)).collect()
 }
 
-fn line(name: &[u8], values: &Tuple, time: Option<i64>) -> Line<'static> {
-    Line { member: name.to_vec().into(), values: values.clone(), time, data: None }
+fn line(name: &[u8], values: &Tuple, time: Option<i64>) -> LoadLine<'static> {
+    LoadLine { member: name.to_vec().into(), values: values.clone(), time, data: None }
 }
 
 /// What `RANK.LOAD` does: how many members are new.
-fn load(board: &mut Board<MemorySet>, lines: &[Line], only: Only) -> u64 {
+fn load(board: &mut Board<MemorySet>, lines: &[LoadLine], only: Condition) -> u64 {
     let Rules { update, keep, .. } = board.schema().rules;
-    let pair = |line: &Line| Pair { at: line.time, ..Pair::new(line.values.clone(), line.member.to_vec()) };
+    let pair = |line: &LoadLine| Pair { at: line.time, ..Pair::new(line.values.clone(), line.member.to_vec()) };
     let pairs: Vec<Pair<Vec<u8>>> = lines.iter().map(pair).collect();
-    board.write(&Write { only, update, keep, ..PLAIN_WRITE }, &pairs).unwrap().added
+    board.write(&WriteRequest { only, update, keep, ..PLAIN_WRITE }, &pairs).unwrap().added
 }
 
 proptest! {
@@ -51,22 +53,22 @@ proptest! {
             apply(op, &mut board, &mut naive, |seeds| tuple(&rules, seeds));
         }
         let staying: Vec<Vec<u8>> = standings(&mut board).into_iter().map(|(name, ..)| name).collect();
-        let (mut cursor, mut seen, mut moves) = (Cursor::End, HashMap::new(), moves.into_iter());
+        let (mut cursor, mut seen, mut moves) = (ScanCursor::End, HashMap::new(), moves.into_iter());
         loop {
             let mut rows = 0;
-            let step = Step { count: 2, most };
+            let step = ScanStep { count: 2, most };
             cursor = board.scan(&cursor, step, &mut |row| {
                 rows += 1;
                 seen.insert(row.member().to_vec(), (row.values, row.time));
                 true
             }).unwrap();
             prop_assert!(rows <= most, "{rows} rows in a step");
-            prop_assert_eq!(Cursor::parse(cursor.to_string().as_bytes()), Some(cursor.clone()));
-            if cursor == Cursor::End {
+            prop_assert_eq!(ScanCursor::parse(cursor.to_string().as_bytes()), Some(cursor.clone()));
+            if cursor == ScanCursor::End {
                 break;
             }
             for (index, seeds) in moves.by_ref().take(3) {
-                let write = Write { now: EPOCH + 7, ..PLAIN_WRITE };
+                let write = WriteRequest { now: EPOCH + 7, ..PLAIN_WRITE };
                 board.write(&write, &[Pair::new(tuple(&rules, &seeds), name(index))]).unwrap();
             }
         }
@@ -84,19 +86,19 @@ proptest! {
             apply(op, &mut board, &mut naive, |seeds| tuple(&rules, seeds));
         }
         let mut lines = Vec::new();
-        let step = Step { count: 100, most: u64::MAX };
-        let end = board.scan(&Cursor::End, step, &mut |row| {
+        let step = ScanStep { count: 100, most: u64::MAX };
+        let end = board.scan(&ScanCursor::End, step, &mut |row| {
             lines.push(line(row.member(), &row.values, row.time));
             true
         }).unwrap();
-        prop_assert_eq!(end, Cursor::End);
+        prop_assert_eq!(end, ScanCursor::End);
         let mut fresh = board_of(&rules);
-        let added: u64 = lines.chunks(chunk).map(|lines| load(&mut fresh, lines, Only::Any)).sum();
+        let added: u64 = lines.chunks(chunk).map(|lines| load(&mut fresh, lines, Condition::Any)).sum();
         prop_assert_eq!(added, naive.members.len() as u64);
         prop_assert_eq!(standings(&mut fresh), standings(&mut board));
         prop_assert_eq!(fresh.store.elements(), board.store.elements());
-        prop_assert_eq!(load(&mut fresh, &lines, Only::Any), 0);
-        prop_assert_eq!(load(&mut fresh, &lines, Only::New), 0);
+        prop_assert_eq!(load(&mut fresh, &lines, Condition::Any), 0);
+        prop_assert_eq!(load(&mut fresh, &lines, Condition::New), 0);
         prop_assert_eq!(fresh.store.elements(), board.store.elements());
     }
 
@@ -108,12 +110,12 @@ proptest! {
         let (mut board, mut naive) = (board_of(&rules), Naive { rules: rules.clone(), members: Vec::new() });
         for (batch, only_new) in [(first, false), (then, nx)] {
             let before: Vec<Vec<u8>> = naive.members.iter().map(|member| member.name.clone()).collect();
-            let loaded: Vec<Line> = batch.iter().map(|(index, seeds, at)| line(&name(*index), &tuple(&rules, seeds), Some(EPOCH + at))).collect();
+            let loaded: Vec<LoadLine> = batch.iter().map(|(index, seeds, at)| line(&name(*index), &tuple(&rules, seeds), Some(EPOCH + at))).collect();
             board.note_departures();
-            let only = if only_new { Only::New } else { Only::Any };
+            let only = if only_new { Condition::New } else { Condition::Any };
             let added = load(&mut board, &loaded, only);
             for (index, seeds, at) in &batch {
-                let write = Write { only, update: rules.update, keep, now: EPOCH + at, ..PLAIN_WRITE };
+                let write = WriteRequest { only, update: rules.update, keep, now: EPOCH + at, ..PLAIN_WRITE };
                 naive.set(&name(*index), &tuple(&rules, seeds), &write);
             }
             let new = naive.members.iter().filter(|member| !before.contains(&member.name)).count();
@@ -135,11 +137,11 @@ proptest! {
                                                json in r#"\{("(member|score|scores|time|data|x)":("a"|-?[0-9]{1,25}|null|\{"f0":1\}|\[\]|"inf"),?){0,4}\}"#) {
         let schema = Schema::new(rules);
         for text in [bytes.as_slice(), json.as_bytes()] {
-            if let Err(problem) = Line::parse(&schema, text) {
+            if let Err(problem) = LoadLine::parse(&schema, text) {
                 prop_assert!(problem.to_string().bytes().all(|byte| matches!(byte, b' '..=b'~')), "{problem}");
             }
         }
-        let _ = Cursor::parse(&bytes);
+        let _ = ScanCursor::parse(&bytes);
     }
 }
 
@@ -193,12 +195,13 @@ fn lines_say_who_has_what() {
         ),
     ];
     for (text, json, member, values, data) in cases {
-        let line = Line::parse(&schema(text), json.as_bytes()).unwrap_or_else(|problem| panic!("{json}: {problem}"));
+        let line =
+            LoadLine::parse(&schema(text), json.as_bytes()).unwrap_or_else(|problem| panic!("{json}: {problem}"));
         assert_eq!((line.member.as_ref(), line.values.as_slice()), (*member, *values), "{json}");
         assert_eq!(line.data.as_deref(), data.map(str::as_bytes), "{json}");
     }
     let timed = schema("FIELD gold BITS 10 TIES FIRST");
-    let time = |json: &str| Line::parse(&timed, json.as_bytes()).map(|line| line.time);
+    let time = |json: &str| LoadLine::parse(&timed, json.as_bytes()).map(|line| line.time);
     assert_eq!(time(r#"{"member":"a","score":1,"time":1700000000000}"#), Ok(Some(1_700_000_000_000)));
     assert_eq!(time(r#"{"member":"a","score":1}"#), Ok(None));
     assert_eq!(time(r#"{"member":"a","score":1,"time":0}"#), Ok(Some(0)));
@@ -261,7 +264,7 @@ fn lines_that_say_something_else_are_refused() {
         ("", r#"{"member":"a","score":1,"name":"x"}"#, "unknown name 'name'"),
     ];
     for (text, json, problem) in cases {
-        let got = Line::parse(&schema(text), json.as_bytes()).map(drop).expect_err(json).to_string();
+        let got = LoadLine::parse(&schema(text), json.as_bytes()).map(drop).expect_err(json).to_string();
         assert_eq!(got.split_once(' ').map(|(_, message)| message), Some(problem), "{json}");
     }
 }

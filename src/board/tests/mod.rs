@@ -21,7 +21,7 @@ pub use super::index::{entry_scores, split_wrapped};
 pub use super::layout::SortKey;
 pub use super::marker::{marker_bytes, MARKER_START};
 pub use super::periods::Periods;
-pub use super::schema::{Data, Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit};
+pub use super::schema::{DataHash, Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit};
 pub use super::value::Tuple;
 pub use super::Creation;
 

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::{Rules, TieRule, Ties, TimeUnit, Tuple};
-use crate::board::{Kind, Order, Update, Value, Write};
-use crate::zset::Only;
+use crate::board::{Order, RankKind, Update, Value, WriteRequest};
+use crate::zset::Condition;
 
 /// A time that every layout can keep, in Unix milliseconds.
 pub const EPOCH: i64 = 1_577_836_800_000;
@@ -92,10 +92,10 @@ impl Naive {
     }
 
     /// The rank of a tuple.
-    pub fn rank(&self, values: &[Value], kind: Kind) -> u64 {
+    pub fn rank(&self, values: &[Value], kind: RankKind) -> u64 {
         let mut better: Vec<&Tuple> = self.members.iter().map(|member| &member.values).collect();
         better.retain(|other| self.by_fields(other, values).is_lt());
-        if kind == Kind::Dense {
+        if kind == RankKind::Dense {
             better.sort_by(|a, b| self.by_fields(a, b));
             better.dedup();
         }
@@ -103,15 +103,15 @@ impl Naive {
     }
 
     /// What a write of one member does: how many were added, changed and refused.
-    pub fn set(&mut self, name: &[u8], values: &Tuple, write: &Write) -> (u64, u64, u64) {
+    pub fn set(&mut self, name: &[u8], values: &Tuple, write: &WriteRequest) -> (u64, u64, u64) {
         let time = write.now / self.unit_ms();
         let there = self.get(name).is_some();
         let before = self.get(name).map(|member| member.values.clone());
         let old = self.members.iter().position(|member| member.name == name);
         let mut refused = 0;
         match old {
-            Some(_) if write.only == Only::New => {}
-            None if write.only == Only::Existing => {}
+            Some(_) if write.only == Condition::New => {}
+            None if write.only == Condition::Existing => {}
             Some(i) => {
                 let old = &self.members[i];
                 let better = self.by_fields(values, &old.values).is_lt();

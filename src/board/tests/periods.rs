@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::board::{Period, PeriodUnit};
 use crate::calendar::{Cycle, Offset, Unit};
+use crate::words::Words;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -18,7 +19,7 @@ fn cycle() -> impl Strategy<Value = Cycle> {
 
 fn parse(text: &str) -> Result<Rules, String> {
     let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
-    Rules::parse_create(b"b", &words).map(|creation| creation.rules).map_err(|error| error.to_string())
+    Creation::parse(b"b", Words::new(&words)).map(|creation| creation.rules).map_err(|error| error.to_string())
 }
 
 #[test]

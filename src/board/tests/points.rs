@@ -2,7 +2,7 @@
 
 use super::random::{name, KINDS};
 use super::*;
-use crate::board::{Board, Kind, Point};
+use crate::board::{Board, Point, RankKind};
 
 /// What is beside points near a member, whether or not somebody stands there.
 pub(super) fn check_points(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], near: &Member) {
@@ -27,7 +27,7 @@ pub(super) fn check_points(board: &mut Board<MemorySet>, naive: &Naive, sorted: 
             let leads = is_named || matches!(naive.rules.ties, Ties::ByTime(TieRule::Last, _));
             let ordinal = 1 + if leads { before.len() } else { sorted.len() - behind.len() } as u64;
             assert_eq!(
-                board.rank_at_point(&point, Kind::Ordinal).unwrap(),
+                board.rank_at_point(&point, RankKind::Ordinal).unwrap(),
                 ordinal,
                 "{at:?} {member:?} {}",
                 naive.rules

@@ -5,13 +5,15 @@ use proptest::prelude::*;
 use super::points::check_points;
 use super::*;
 use crate::board::index::{entry_scores, split_entry, split_wrapped};
-use crate::board::{Board, Change, FieldBound, Group, Kind, Order, Pair, Row, Scores, Update, Value, Wants, Write};
+use crate::board::{
+    Board, Detail, FieldBound, Group, MemberChange, Order, Pair, RankKind, Row, Scores, Update, Value, WriteRequest,
+};
 use crate::error::Error;
-use crate::zset::{MemorySet, Only, SortedSet};
+use crate::zset::{Condition, MemorySet, SortedSet};
 
 #[derive(Clone, Debug)]
 pub(super) enum Op {
-    Set { name: u8, seeds: Vec<u64>, kept: u32, only: Only, update: Update, keep: Option<u64>, at: i64 },
+    Set { name: u8, seeds: Vec<u64>, kept: u32, only: Condition, update: Update, keep: Option<u64>, at: i64 },
     Remove(u8),
     Trim(u64),
     Clear,
@@ -57,7 +59,7 @@ pub(super) fn rules() -> impl Strategy<Value = Rules> {
 }
 
 pub(super) fn op() -> impl Strategy<Value = Op> {
-    let only = prop_oneof![4 => Just(Only::Any), 1 => Just(Only::New), 1 => Just(Only::Existing)];
+    let only = prop_oneof![4 => Just(Condition::Any), 1 => Just(Condition::New), 1 => Just(Condition::Existing)];
     let update = prop_oneof![3 => Just(Update::Set), 1 => Just(Update::Best)];
     let keep = prop_oneof![3 => Just(None), 1 => (1_u64..9).prop_map(Some)];
     let kept = prop_oneof![3 => Just(0), 1 => 0_u32..8];
@@ -99,7 +101,7 @@ pub(super) fn name(index: u8) -> Vec<u8> {
     }
 }
 
-pub(super) const KINDS: [Kind; 3] = [Kind::Competition, Kind::Dense, Kind::Ordinal];
+pub(super) const KINDS: [RankKind; 3] = [RankKind::Competition, RankKind::Dense, RankKind::Ordinal];
 
 fn check(board: &mut Board<MemorySet>, naive: &Naive) {
     let sorted = naive.sorted();
@@ -113,8 +115,8 @@ fn check(board: &mut Board<MemorySet>, naive: &Naive) {
         let found = board.find(&member.name).unwrap().expect("the member is there");
         assert_eq!(found.decoded.values, member.values);
         assert_eq!(board.position(&found.element).unwrap(), Some(position as u64));
-        assert_eq!(board.rank(&found, Kind::Ordinal).unwrap(), position as u64 + 1);
-        for kind in [Kind::Competition, Kind::Dense] {
+        assert_eq!(board.rank(&found, RankKind::Ordinal).unwrap(), position as u64 + 1);
+        for kind in [RankKind::Competition, RankKind::Dense] {
             assert_eq!(board.rank(&found, kind).unwrap(), naive.rank(&member.values, kind), "{kind:?}");
             assert_eq!(board.rank_for(&member.values, kind).unwrap(), naive.rank(&member.values, kind));
         }
@@ -161,7 +163,7 @@ fn check_entries(board: &mut Board<MemorySet>, naive: &Naive) {
     assert_eq!(board.overflow().unwrap(), overflow);
 }
 
-fn check_rows(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], kind: Kind) {
+fn check_rows(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], kind: RankKind) {
     for first in 0..=sorted.len() {
         let shown = |rows: Vec<Row>| -> Vec<_> {
             rows.iter().map(|row| (row.rank, row.member().to_vec(), row.values.clone(), row.time)).collect()
@@ -174,7 +176,7 @@ fn check_rows(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], ki
             .skip(first)
             .take(3)
             .map(|(i, member)| {
-                let rank = if kind == Kind::Ordinal { i as u64 + 1 } else { naive.rank(&member.values, kind) };
+                let rank = if kind == RankKind::Ordinal { i as u64 + 1 } else { naive.rank(&member.values, kind) };
                 (rank, member.name.clone(), member.values.clone(), is_timed.then(|| member.time * naive.unit_ms()))
             })
             .collect();
@@ -188,11 +190,11 @@ fn check_rows(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], ki
     }
 }
 
-fn check_groups(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], kind: Kind) {
+fn check_groups(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], kind: RankKind) {
     let mut expected: Vec<(u64, Vec<Vec<u8>>)> = Vec::new();
     for group in sorted.chunk_by(|a, b| a.values == b.values) {
         let first = sorted.iter().position(|member| member.name == group[0].name).unwrap() as u64;
-        let rank = if kind == Kind::Ordinal { first + 1 } else { naive.rank(&group[0].values, kind) };
+        let rank = if kind == RankKind::Ordinal { first + 1 } else { naive.rank(&group[0].values, kind) };
         let mut names: Vec<Vec<u8>> = group.iter().map(|member| member.name.clone()).collect();
         if naive.rules.ties == Ties::Shared {
             names.sort();
@@ -251,7 +253,7 @@ fn check_first_field(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Memb
 pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
     match op {
         Op::Set { name: index, seeds, kept, only, update, keep, at } => {
-            let write = Write { only, update, keep, now: EPOCH + at, wants: Wants::Ranks, ..PLAIN_WRITE };
+            let write = WriteRequest { only, update, keep, now: EPOCH + at, detail: Detail::Ranks, ..PLAIN_WRITE };
             // Not all fields can be kept.
             let kept = kept & ((1 << (naive.rules.fields.len() - 1)) - 1);
             let pair = Pair { kept, ..Pair::new(values(&seeds), name(index)) };
@@ -263,7 +265,7 @@ pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, val
             let written = board.write(&write, &[pair]).unwrap();
             let expected = naive.set(&name(index), &merged, &write);
             assert_eq!((written.added, written.changed, written.refused), expected);
-            let Change { before: had, after } = written.changes[0].clone();
+            let MemberChange { before: had, after } = written.changes[0].clone();
             assert_eq!(had.map(|standing| standing.values), before);
             assert_eq!(after.map(|standing| standing.values), naive.get(&name(index)).map(|it| it.values.clone()));
         }
@@ -292,8 +294,14 @@ pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, val
     check(&mut Board { order: board.order, ..Board::open(board.store.clone()).unwrap() }, naive);
 }
 
-pub(super) const PLAIN_WRITE: Write =
-    Write { scores: Scores::Set, only: Only::Any, update: Update::Set, keep: None, now: EPOCH, wants: Wants::Nothing };
+pub(super) const PLAIN_WRITE: WriteRequest = WriteRequest {
+    scores: Scores::Set,
+    only: Condition::Any,
+    update: Update::Set,
+    keep: None,
+    now: EPOCH,
+    detail: Detail::Nothing,
+};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
@@ -341,7 +349,7 @@ proptest! {
         for index in 0..12 {
             let Ok(mut board) = Board::open(store.clone()) else { continue };
             let values: Tuple = rules.fields.iter().map(|field| value(field.kind, 5)).collect();
-            if board.write(&Write { keep: Some(3), ..PLAIN_WRITE }, &[Pair::new(values.clone(), name(index)), Pair::new(values, name(3))]).is_err() {
+            if board.write(&WriteRequest { keep: Some(3), ..PLAIN_WRITE }, &[Pair::new(values.clone(), name(index)), Pair::new(values, name(3))]).is_err() {
                 prop_assert_eq!(board.store.elements(), before.as_slice(), "an error that wrote");
             }
         }
@@ -358,7 +366,7 @@ proptest! {
         if report.undecodable == 0 {
             let members = sound.members();
             prop_assert!(members.is_ok(), "{:?}", members);
-            for row in sound.rows(0, u64::MAX, Kind::Ordinal).unwrap() {
+            for row in sound.rows(0, u64::MAX, RankKind::Ordinal).unwrap() {
                 let found = sound.find(&row.member().to_vec()).unwrap();
                 prop_assert!(found.is_some_and(|found| found.decoded.values == row.values));
             }
@@ -392,7 +400,7 @@ proptest! {
     #[test]
     fn schemas_read_back(rules in rules(), keep in prop::option::of(1_u64..1000), best in any::<bool>(),
                          data in prop::option::of((any::<Vec<u8>>(), prop::option::of(any::<Vec<u8>>())))) {
-        let data = data.map(|(hash, owner)| Data { hash, owner });
+        let data = data.map(|(hash, owner)| DataHash { hash, owner });
         let rules = Rules { keep, update: if best { Update::Best } else { Update::Set }, data, ..rules };
         let text = rules.to_string();
         let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();

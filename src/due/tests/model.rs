@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use crate::due::{
-    acknowledge, add, add_again, next_due, prolong, tally, Addition, Dead, Demand, LeaseEnd, Serials, State, Tally,
+    acknowledge, add, add_again, next_due, prolong, tally, Addition, Dead, Demand, ItemState, LeaseEnd, Serials, Tally,
 };
-use crate::zset::{MemorySet, Only, SortedSet};
+use crate::zset::{Condition, MemorySet, SortedSet};
 
-fn element(item: u8) -> Vec<u8> {
+pub(super) fn element(item: u8) -> Vec<u8> {
     vec![item]
 }
 
 /// Times of today: leases cannot end before 2020.
-const TODAY: i64 = 1_767_225_600_000;
+pub(super) const TODAY: i64 = 1_767_225_600_000;
 
 fn end(ms: i64) -> LeaseEnd {
     LeaseEnd::new(ms).unwrap()
@@ -22,20 +22,20 @@ fn end(ms: i64) -> LeaseEnd {
 
 /// What the model knows of an item.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Known {
-    due: i64,
+pub(super) struct Known {
+    pub due: i64,
     /// The token that acknowledges it, and the number of claims.
-    held: Option<(i64, i64)>,
+    pub held: Option<(i64, i64)>,
     /// It was added again since it was claimed.
-    again: bool,
+    pub again: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Add {
         item: u8,
         at: i64,
-        only: Only,
+        only: Condition,
     },
     Again {
         item: u8,
@@ -76,7 +76,7 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let (item, time) = (0_u8..12, TODAY..TODAY + 400);
-    let only = prop_oneof![Just(Only::Any), Just(Only::New), Just(Only::Existing)];
+    let only = prop_oneof![Just(Condition::Any), Just(Condition::New), Just(Condition::Existing)];
     let bad = prop_oneof![
         Just(-5.0),
         Just(f64::INFINITY),
@@ -102,13 +102,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The list that is tested, the model, and every claim that was ever given out.
-struct World {
-    list: MemorySet,
-    dead: MemorySet,
-    known: BTreeMap<u8, Known>,
-    given: Vec<(u8, i64)>,
-    now: i64,
-    serials: Serials,
+pub(super) struct World {
+    pub list: MemorySet,
+    pub dead: MemorySet,
+    pub known: BTreeMap<u8, Known>,
+    pub given: Vec<(u8, i64)>,
+    pub now: i64,
+    pub serials: Serials,
 }
 
 impl World {
@@ -120,7 +120,7 @@ impl World {
         due.into_iter().map(|(due, _, item)| (due, item)).collect()
     }
 
-    fn step(&mut self, step: &Step) {
+    pub fn step(&mut self, step: &Step) {
         match *step {
             Step::Add { item, at, only } => self.add(item, at, only),
             Step::Again { item } => self.add_again(item),
@@ -166,10 +166,10 @@ impl World {
         self.known.get(&item).is_some_and(|known| known.held.is_some_and(|(own, _)| own == token))
     }
 
-    fn add(&mut self, item: u8, at: i64, only: Only) {
+    fn add(&mut self, item: u8, at: i64, only: Condition) {
         let there = self.list.score(&element(item)).is_some();
         let live = self.known.get(&item).is_some_and(|known| known.held.is_some() && known.due > self.now);
-        let excluded = if there { Only::New } else { Only::Existing };
+        let excluded = if there { Condition::New } else { Condition::Existing };
         let wanted = !live && only != excluded;
         let before = self.list.clone();
         let new = add(&mut self.list, &element(item), at, self.now, only);
@@ -267,16 +267,16 @@ impl World {
     }
 
     /// Nothing is lost, nothing is held twice, and the counts are right.
-    fn check(&mut self) {
+    pub fn check(&mut self) {
         for (score, item) in self.list.elements() {
-            let state = State::of(*score);
+            let state = ItemState::of(*score);
             match self.known.get(&item[0]) {
                 Some(known) => {
                     assert_eq!(state.due(), Some(known.due));
                     assert_eq!(state.hold().map(|hold| (hold.token(), hold.attempt)), known.held);
                     assert_eq!(state.hold().is_some_and(|hold| hold.again), known.again);
                 }
-                None => assert_eq!(state, State::Invalid),
+                None => assert_eq!(state, ItemState::Invalid),
             }
         }
         assert!(self.known.keys().all(|item| self.list.score(&element(*item)).is_some()), "an item was lost");
@@ -324,7 +324,7 @@ fn an_expired_lease_is_acknowledged_until_somebody_claims_or_moves_the_item() {
         let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
         rows.first().map(|row| row.hold.unwrap().token())
     };
-    add(&mut list, &element(7), TODAY + 100, TODAY, Only::Any);
+    add(&mut list, &element(7), TODAY + 100, TODAY, Condition::Any);
     let first = claim(&mut list, 100).unwrap();
     assert_eq!(claim(&mut list, 109), None);
     let mut late = list.clone();
@@ -347,11 +347,11 @@ fn a_live_claim_is_not_moved_by_an_addition_and_a_lapsed_one_is() {
         let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
         rows.first().map(|row| row.hold.unwrap().token())
     };
-    add(&mut list, &element(7), TODAY + 100, TODAY, Only::Any);
+    add(&mut list, &element(7), TODAY + 100, TODAY, Condition::Any);
     let token = claim(&mut list, 100).unwrap();
-    assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 109, Only::Any), Addition::Refused);
+    assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 109, Condition::Any), Addition::Refused);
     assert_eq!(next_due(&mut list), Some(TODAY + 110));
-    assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 110, Only::Any), Addition::Existing);
+    assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 110, Condition::Any), Addition::Existing);
     assert_eq!(next_due(&mut list), Some(TODAY + 200));
     assert!(!acknowledges(&mut list, token));
 }

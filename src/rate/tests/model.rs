@@ -19,8 +19,17 @@ impl ModelRule {
         self.window_ms as i64 * 1_000
     }
 
-    fn capacity(self) -> u64 {
+    pub fn capacity(self) -> u64 {
         self.burst.unwrap_or(self.limit)
+    }
+
+    /// The unit of the calendar that is as long as this window.
+    fn unit(self) -> &'static str {
+        match self.window_ms {
+            3_600_000 => "hour",
+            86_400_000 => "day",
+            other => panic!("no unit of the calendar always has {other} ms"),
+        }
     }
 }
 
@@ -36,33 +45,42 @@ pub(super) struct ModelCall {
 
 impl ModelCall {
     pub fn words(&self, algorithm: &str) -> String {
+        if algorithm == "CALENDAR" {
+            let rules: Vec<_> = self.rules.iter().map(|rule| format!("{} {}", rule.limit, rule.unit())).collect();
+            return self.with_options(&rules.join(" "), algorithm);
+        }
         let rule = |rule: &ModelRule| {
             let burst = rule.burst.map_or(String::new(), |burst| format!("/{burst}"));
             format!("{}/{}ms{burst}", rule.limit, rule.window_ms)
         };
         let rules: Vec<_> = self.rules.iter().map(rule).collect();
+        self.with_options(&rules.join(" "), algorithm)
+    }
+
+    fn with_options(&self, rules: &str, algorithm: &str) -> String {
         let force = if self.force { " FORCE" } else { "" };
         let penalty = self.penalty_ms.map_or(String::new(), |ms| format!(" PENALTY {ms}ms"));
-        format!("{} {algorithm} COST {}{force}{penalty}", rules.join(" "), self.cost)
+        format!("{rules} {algorithm} COST {}{force}{penalty}", self.cost)
     }
 }
 
 /// What one window knows. `SLIDING` has one of these for all windows, under 0.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Known {
     /// Calls: when, and how many units are left of them.
     calls: Vec<(i64, u64)>,
-    /// `FIXED`: start and units of the last window.
+    /// `FIXED` and `CALENDAR`: start and units of the last window.
     window: Option<(i64, u64)>,
     /// `GCRA`: newest unit, and the debt then.
     bucket: Option<(i64, i128)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Model {
     algorithm: &'static str,
     known: BTreeMap<u64, Known>,
-    closed_until: i64,
+    /// The end of a penalty, which closes the limiter for every algorithm.
+    pub closed_until: i64,
 }
 
 impl Model {
@@ -85,7 +103,7 @@ impl Model {
     fn newest(&self, rule: ModelRule) -> i64 {
         let known = self.of(rule);
         match self.algorithm {
-            "FIXED" => known.window.map_or(0, |(start, _)| start),
+            "FIXED" | "CALENDAR" => known.window.map_or(0, |(start, _)| start),
             "GCRA" => known.bucket.map_or(0, |(newest, _)| newest),
             _ => known.calls.last().map_or(0, |(at, _)| *at),
         }
@@ -102,7 +120,7 @@ impl Model {
         let calls = known.calls.iter();
         let used: i128 = match self.algorithm {
             "SLIDING" => calls.filter(|(call, _)| *call > at - window).map(|(_, cost)| i128::from(*cost)).sum(),
-            "FIXED" => match known.window {
+            "FIXED" | "CALENDAR" => match known.window {
                 Some((start, used)) if at < start + window => i128::from(used),
                 _ => 0,
             },
@@ -182,6 +200,56 @@ impl Model {
         self.result(call, call.cost)
     }
 
+    /// The units that each rule of a call has left.
+    pub fn all_left(&self, call: &ModelCall) -> Vec<u64> {
+        call.rules.iter().map(|rule| self.left(*rule, call.now.max(self.newest(*rule)))).collect()
+    }
+
+    pub fn denies(&self, call: &ModelCall) -> bool {
+        call.cost > 0 && (self.closed_until > call.now || self.all_left(call).iter().any(|left| *left < call.cost))
+    }
+
+    /// The same as [`Model::run`], without an answer: to find the waits takes long.
+    pub fn apply(&mut self, call: &ModelCall) {
+        let (denies, closed) = (self.denies(call), self.closed_until > call.now);
+        match call.action {
+            _ if call.cost == 0 => {}
+            Action::Peek => {}
+            Action::Refund => self.refund(call),
+            Action::Check => {
+                if !denies || call.force && !closed {
+                    self.take(call);
+                }
+                if let Some(ms) = call.penalty_ms.filter(|_| denies && !closed) {
+                    self.closed_until = call.now + ms as i64 * 1_000;
+                }
+            }
+        }
+    }
+
+    /// Forgets what makes no difference to any later call, so that models that behave alike are equal.
+    pub fn forget(&mut self) {
+        let algorithm = self.algorithm;
+        for (window_ms, known) in &mut self.known {
+            let window = (*window_ms as i64 * 1_000).max(1);
+            if algorithm != "COUNTER" {
+                known.calls.clear();
+            } else {
+                let newest = known.calls.last().map_or(0, |(at, _)| at / window);
+                known.calls.retain(|(at, _)| at / window + 1 >= newest);
+                known.calls.dedup_by(|next, first| {
+                    let same = next.0 / window == first.0 / window;
+                    if same {
+                        *first = (next.0, first.1 + next.1);
+                    }
+                    same
+                });
+            }
+            known.window = known.window.filter(|_| ["FIXED", "CALENDAR"].contains(&algorithm));
+            known.bucket = known.bucket.filter(|_| algorithm == "GCRA");
+        }
+    }
+
     fn places(&self, call: &ModelCall) -> BTreeMap<u64, ModelRule> {
         call.rules.iter().map(|rule| (self.place(*rule), *rule)).collect()
     }
@@ -205,6 +273,7 @@ impl Model {
             }
             known.window = match known.window {
                 Some((start, used)) if at < start + rule.window() => Some((start, used + call.cost)),
+                _ if self.algorithm == "CALENDAR" => Some((at / rule.window() * rule.window(), call.cost)),
                 _ => Some((at, call.cost)),
             };
             known.bucket = Some((at, (debt + i128::from(call.cost) * window).min(most)));

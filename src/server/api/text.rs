@@ -1,13 +1,16 @@
 //! The server's strings.
 
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::ptr;
 
 use redis_module::raw::RedisModuleString;
 
+use crate::error::Result;
+use crate::words::{Word, Words};
+
 /// A string that belongs to the running command's arguments.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub struct Arg<'a> {
     raw: *mut RedisModuleString,
     lives: PhantomData<&'a ()>,
@@ -24,63 +27,30 @@ impl<'a> Arg<'a> {
     pub fn text(self) -> Text<'a> {
         Text { raw: self.raw, owned: false, lives: PhantomData }
     }
+}
 
-    /// Whether it is this keyword, which is case-insensitive.
-    pub fn is(self, keyword: &str) -> bool {
-        self.bytes().eq_ignore_ascii_case(keyword.as_bytes())
+impl Word for Arg<'_> {
+    fn bytes(&self) -> &[u8] {
+        Arg::bytes(*self)
     }
 }
 
 /// The arguments of a command that are still to be read.
-#[derive(Clone)]
-pub struct Args<'a> {
-    rest: &'a [*mut RedisModuleString],
+pub type Args<'a> = Words<'a, Arg<'a>>;
+
+/// # Safety
+/// The strings must live for `'a`.
+pub unsafe fn args_of<'a>(raw: &'a [*mut RedisModuleString]) -> Args<'a> {
+    // SAFETY: an `Arg` is such a pointer, and the strings live as long as it may be used.
+    Words::new(unsafe { std::slice::from_raw_parts(raw.as_ptr().cast(), raw.len()) })
 }
 
-impl<'a> Args<'a> {
-    /// # Safety
-    /// The strings must live for `'a`.
-    pub unsafe fn new(rest: &'a [*mut RedisModuleString]) -> Args<'a> {
-        Args { rest }
-    }
-
-    /// The next argument, which stays.
-    pub fn peek(&self) -> Option<Arg<'a>> {
-        self.clone().next()
-    }
-
-    /// Takes the next argument if it is this keyword.
-    pub fn next_if(&mut self, keyword: &str) -> bool {
-        let found = self.peek().is_some_and(|arg| arg.is(keyword));
-        if found {
-            self.next();
-        }
-        found
-    }
-
-    /// The next `count` arguments apart from the others; fewer if there are fewer.
-    pub fn take_first(&mut self, count: usize) -> Args<'a> {
-        let (first, rest) = self.rest.split_at(count.min(self.rest.len()));
-        self.rest = rest;
-        Args { rest: first }
+impl<'a> Words<'a, Arg<'a>> {
+    /// A key, a member or an item among the fixed arguments.
+    pub fn text(&mut self) -> Result<Text<'a>> {
+        self.required().map(Arg::text)
     }
 }
-
-impl<'a> Iterator for Args<'a> {
-    type Item = Arg<'a>;
-
-    fn next(&mut self) -> Option<Arg<'a>> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(Arg { raw: *first, lives: PhantomData })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.rest.len(), Some(self.rest.len()))
-    }
-}
-
-impl ExactSizeIterator for Args<'_> {}
 
 /// A string of the server: an argument, which lives for `'a`, or a string to which the module holds a reference.
 pub struct Text<'a> {
@@ -94,14 +64,6 @@ impl<'a> Text<'a> {
     pub fn new(bytes: &[u8]) -> Text<'a> {
         // SAFETY: a context is only needed for automatic memory, which we do not use.
         Text::own(unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) })
-    }
-
-    /// # Safety
-    /// The string must be alive.
-    pub unsafe fn share(raw: *mut RedisModuleString) -> Text<'a> {
-        // SAFETY: as the caller says.
-        unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };
-        Text::own(raw)
     }
 
     fn own(raw: *mut RedisModuleString) -> Text<'a> {
@@ -123,20 +85,6 @@ impl<'a> Text<'a> {
     /// For calls of the API.
     pub(in crate::server) fn raw(&self) -> *mut RedisModuleString {
         self.raw
-    }
-
-    /// A reference passes to the caller.
-    pub fn into_raw(self) -> *mut RedisModuleString {
-        if self.owned {
-            return ManuallyDrop::new(self).raw;
-        }
-        // SAFETY: the string is alive.
-        unsafe { Text::share(self.raw) }.into_raw()
-    }
-
-    /// The same string, borrowed.
-    pub fn into_kept(self) -> Text<'static> {
-        Text::own(self.into_raw())
     }
 
     /// What it says.
