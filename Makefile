@@ -132,10 +132,10 @@ bench: ## compare with core commands and scripts; ARGS=--quick takes four minute
 
 MINUTES ?= 10
 
-soak: ## run a long load test with replicas, AOF rewrites and a failover, for MINUTES (10)
+soak: ## run a long load with replicas, AOF rewrites and failovers, and check a history of it, for MINUTES (10)
 	@scripts/setup.sh test
 	cargo build --release
-	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture soak::
+	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture --test-threads=1 soak::
 
 fuzz: ## send random arguments and tampered data until something breaks; RANK_FUZZ_SEED repeats a run
 	@scripts/setup.sh test
