@@ -3,21 +3,37 @@
 PORT ?= 6379
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 MODULE := $(TARGET_DIR)/release/libredis_rank.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
-REDIS_SERVER ?= redis-server
+# setup.sh may have just put it into .servers.
+REDIS_SERVER ?= $(shell test -x .servers/redis-server && echo '$(CURDIR)/.servers/redis-server' || echo redis-server)
 
-# What demo, install and dist take: the module that is built here, unless another is named.
+# What demo, install and deb take: the module that is built here, unless another is named.
 REDIS_RANK_SO ?=
 READY_MODULE := $(or $(REDIS_RANK_SO),$(MODULE))
+
+# On Alpine, where Rust would otherwise link musl into the module, and musl is in the server already.
+ifneq ($(wildcard /etc/alpine-release),)
+export RUSTFLAGS := $(RUSTFLAGS) -C target-feature=-crt-static
+endif
+
+# What dist and release take: on Linux, a module that needs no newer C library than glibc 2.17.
+IS_LINUX := $(filter Linux,$(shell uname -s))
+PORTABLE_TARGET := $(shell uname -m)-unknown-linux-gnu
+PORTABLE_MODULE := $(if $(IS_LINUX),$(TARGET_DIR)/$(PORTABLE_TARGET)/release/libredis_rank.so,$(MODULE))
+DIST_MODULE := $(or $(REDIS_RANK_SO),$(PORTABLE_MODULE))
+RELEASE_TOOLS := $(CURDIR)/.servers/release
+export PATH := $(CURDIR)/.servers/cargo/bin:$(PATH)
+# The date of what a release holds, so that building it again gives the same bytes.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
+
 # Not /usr/local: Debian's unit lets redis-server load code from /usr/lib alone.
 PREFIX ?= /usr
 VERSION := $(shell sed -n '/^\[package\]/,/^\[/s/^version *= *"\(.*\)"/\1/p' Cargo.toml)
-PACKAGE := redis-rank-$(VERSION)-$(shell uname -s | tr A-Z a-z)-$(shell uname -m)
 DIST_DIR ?= dist
 MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration bench soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall dist deb clean
+.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration test-dist fixtures bench soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +78,7 @@ page: page-setup ## serve the page of make play for the server at REDIS_URL, on 
 test: ## run all checks: formatting, clippy, unit tests, and tests with real servers
 	@scripts/setup.sh test
 	cargo fmt --check
+	@scripts/lint.sh
 	cargo build --release
 	cargo clippy --all-targets -- -D warnings
 	cargo test --lib
@@ -73,10 +90,11 @@ test-page: ## test the page of make play in headless Chromium; SCREENSHOTS=1 ren
 	$(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' \
 		node --test --test-reporter=spec examples/arena/test/$(if $(SCREENSHOTS),screenshots.js,page.test.js)
 
-lint: ## check formatting and run clippy
+lint: ## check formatting, and run clippy and the linters of scripts, Dockerfiles and workflows
 	@scripts/setup.sh lint
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
+	@scripts/lint.sh
 
 unit: ## run the unit tests; ARGS is a filter
 	@scripts/setup.sh build
@@ -86,6 +104,19 @@ integration: ## run the tests with real servers; ARGS is a filter
 	@scripts/setup.sh test
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- $(ARGS)
+
+# Those that are about the file rather than about a command, and one of each family.
+DIST_TESTS ?= artifact:: packaging:: panics:: smoke:: upgrade:: layouts:: replication:: rate:: due::
+
+test-dist: ## run a part of the tests on what make dist builds; DIST_TESTS are filters
+	@scripts/setup.sh test
+	$(MAKE) --no-print-directory dist
+	REDIS_RANK_SO='$(DIST_MODULE)' RANK_DIST='$(abspath $(DIST_DIR))' \
+		cargo test --test integration -- --include-ignored $(DIST_TESTS)
+
+fixtures: ## freeze what this version stores, for all later versions to read: tests/fixtures/VERSION.json
+	cargo build --release
+	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored write_the_fixtures_of_this_version
 
 SERVERS ?=
 
@@ -101,10 +132,10 @@ bench: ## compare with core commands and scripts; ARGS=--quick takes four minute
 
 MINUTES ?= 10
 
-soak: ## run a long load test with replicas, AOF rewrites and a failover, for MINUTES (10)
+soak: ## run a long load with replicas, AOF rewrites and failovers, and check a history of it, for MINUTES (10)
 	@scripts/setup.sh test
 	cargo build --release
-	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture soak::
+	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture --test-threads=1 soak::
 
 fuzz: ## send random arguments and tampered data until something breaks; RANK_FUZZ_SEED repeats a run
 	@scripts/setup.sh test
@@ -157,7 +188,7 @@ install: ## install the module and its documents under PREFIX (/usr); DESTDIR is
 	install -d '$(MODULE_DIR)'
 	install -m 755 '$(READY_MODULE)' '$(MODULE_DIR)/$(notdir $(MODULE))'
 	@set -e; for file in README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE redis.conf.example \
-		$$(find docs examples clients \( -name node_modules -o -name __pycache__ \) -prune -o -type f -print); do \
+		$$(find docs examples clients \( -name node_modules -o -name '.*' -o -name '__pycache__' -o -name dist \) -prune -o -type f -print); do \
 		install -d "$(DOC_DIR)/$$(dirname "$$file")"; \
 		install -m 644 "$$file" "$(DOC_DIR)/$$file"; \
 	done
@@ -172,20 +203,36 @@ uninstall: ## remove what make install installed
 	rm -rf '$(DOC_DIR)'
 	@rmdir -p '$(MODULE_DIR)' 2>/dev/null || true
 
-dist: $(if $(REDIS_RANK_SO),,build) ## build a tarball of the module and its documents, with debug symbols and checksums, in dist/
-	rm -rf '$(DIST_DIR)/$(PACKAGE)'
-	@$(MAKE) --no-print-directory install MODULE_DIR='$(DIST_DIR)/$(PACKAGE)' DOC_DIR='$(DIST_DIR)/$(PACKAGE)'
-	objcopy --only-keep-debug '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))' '$(DIST_DIR)/$(PACKAGE).debug'
-	strip --strip-unneeded '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))'
-	objcopy --add-gnu-debuglink='$(DIST_DIR)/$(PACKAGE).debug' '$(DIST_DIR)/$(PACKAGE)/$(notdir $(MODULE))'
-	tar -czf '$(DIST_DIR)/$(PACKAGE).tar.gz' -C '$(DIST_DIR)' '$(PACKAGE)'
-	rm -rf '$(DIST_DIR)/$(PACKAGE)'
-	cd '$(DIST_DIR)' && sha256sum '$(PACKAGE).tar.gz' '$(PACKAGE).debug' > '$(PACKAGE).sha256'
-	@echo '$(DIST_DIR)/$(PACKAGE).tar.gz'
+# Zig is linker and C library. In src, since it says where its headers are relative to a directory around them, and
+# build scripts run elsewhere.
+WITH_ZIG := PATH="$(RELEASE_TOOLS)/bin:$$PATH" PYTHONPATH='$(RELEASE_TOOLS)' \
+	ZIG_GLOBAL_CACHE_DIR='$(TARGET_DIR)/zig' CARGO_ZIGBUILD_CACHE_DIR='$(TARGET_DIR)/zigbuild' CARGO_TARGET_DIR='$(TARGET_DIR)'
+# No path of this machine gets into it, so that it has the same bytes wherever it is built. The last match counts.
+REMAPPED := --remap-path-prefix=$(CURDIR)=/redis-rank --remap-path-prefix=$(TARGET_DIR)=/target \
+	--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+
+portable: ## build the module for every Linux since 2014 (glibc 2.17)
+	@scripts/setup.sh dist
+	$(if $(IS_LINUX),cd src && $(WITH_ZIG) RUSTFLAGS='$(REMAPPED)' cargo-zigbuild zigbuild --release --lib --target $(PORTABLE_TARGET).2.17,cargo build --release)
+	@echo '$(PORTABLE_MODULE)'
+
+tarball: $(if $(REDIS_RANK_SO),,portable) ## build a tarball of the module and its documents, and its debug symbols, in dist/
+	@scripts/tarball.sh '$(DIST_MODULE)' '$(VERSION)' '$(DIST_DIR)'
+
+wheel: $(if $(REDIS_RANK_SO),,portable) ## build a Python wheel with the module in dist/
+	@scripts/setup.sh dist
+	@scripts/wheel.sh '$(DIST_MODULE)' '$(DIST_DIR)'
+
+dist: tarball $(if $(IS_LINUX),wheel) ## build the tarball and the wheel in dist/
 
 deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
 	@scripts/setup.sh deb
 	@scripts/deb.sh '$(READY_MODULE)' '$(VERSION)' '$(DIST_DIR)'
+
+release: ## build all files of a release in dist/, twice, and check that they have the same bytes; nothing is published
+	@scripts/setup.sh release
+	rm -rf '$(DIST_DIR)'
+	@scripts/release.sh '$(VERSION)' '$(DIST_DIR)'
 
 clean: ## remove build output and downloaded servers and clients
 	cargo clean

@@ -40,6 +40,7 @@ in_root() { chroot "$root" "$@"; }
 install_package() { # its file
     cp "$1" "$root/package.deb"
     in_root dpkg --install --force-depends /package.deb
+    # shellcheck disable=SC2016 # dpkg-query's own variable
     [ "$(in_root dpkg-query --show --showformat '${Version}' redis-rank)" = "$(dpkg-deb --field "$1" Version)" ] ||
         fail "$1 is not what is installed"
     in_root dpkg --verify redis-rank
@@ -93,6 +94,9 @@ stop() {
 }
 ask() { redis-cli -s "$socket" "$@"; }
 
+# Where only Debian's redis-tools are installed, which have the program but neither its name nor its user.
+[ -e "$root/usr/bin/redis-server" ] || ln -s redis-check-rdb "$root/usr/bin/redis-server"
+in_root id redis >/dev/null 2>&1 || in_root useradd --system redis
 install_package "$older"
 # A copy where the unit forbids it, to see that the restrictions are in force.
 forbidden=/usr/local/lib/redis/modules/libredis_rank.so

@@ -15,7 +15,7 @@ trap 'rm -rf "$dir"' EXIT
 
 # What is left out measures time or memory, or has so many members that it would take hours: adoption and verify have
 # smaller boards that go the same ways, and the fuzzer makes fewer calls.
-skipped=(memory:: soak:: verify::a_million packaging:: container:: forge:: documents:: clients:: support::harness)
+skipped=(memory:: soak:: verify::a_million packaging:: container:: servers:: artifact:: documents:: clients:: support::harness)
 options=(--num-callers=25 --leak-check=full --show-leak-kinds=definite --child-silent-after-fork=yes)
 status=0
 RANK_SERVER_WRAPPER="valgrind ${options[*]} --log-file=$dir/%p" RANK_FUZZ_CALLS=${RANK_FUZZ_CALLS:-2000} \

@@ -11,7 +11,7 @@ use crate::shard::Shard;
 
 /// The code of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// A wrong call.
     Err,
     /// Too few or too many arguments. The server writes this error itself, with the command's name.
@@ -33,39 +33,39 @@ pub enum Kind {
     Verbatim,
 }
 
-impl Kind {
+impl ErrorKind {
     fn code(self) -> &'static str {
         match self {
-            Kind::Err | Kind::Arity => "ERR ",
-            Kind::WrongType => "WRONGTYPE ",
-            Kind::NoPerm => "NOPERM ",
-            Kind::TryAgain => "TRYAGAIN ",
-            Kind::CrossSlot => "CROSSSLOT ",
-            Kind::ClusterDown => "CLUSTERDOWN ",
-            Kind::NoBoard => "NOBOARD ",
-            Kind::Schema => "SCHEMA ",
-            Kind::OutOfRange => "OUTOFRANGE ",
-            Kind::Damaged => "DAMAGED ",
-            Kind::TooBig => "TOOBIG ",
-            Kind::Verbatim => "",
+            ErrorKind::Err | ErrorKind::Arity => "ERR ",
+            ErrorKind::WrongType => "WRONGTYPE ",
+            ErrorKind::NoPerm => "NOPERM ",
+            ErrorKind::TryAgain => "TRYAGAIN ",
+            ErrorKind::CrossSlot => "CROSSSLOT ",
+            ErrorKind::ClusterDown => "CLUSTERDOWN ",
+            ErrorKind::NoBoard => "NOBOARD ",
+            ErrorKind::Schema => "SCHEMA ",
+            ErrorKind::OutOfRange => "OUTOFRANGE ",
+            ErrorKind::Damaged => "DAMAGED ",
+            ErrorKind::TooBig => "TOOBIG ",
+            ErrorKind::Verbatim => "",
         }
     }
 }
 
 /// Boxed, so that a `Result` is small.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Error(Box<(Kind, String)>);
+pub struct Error(Box<(ErrorKind, String)>);
 
 /// What most functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     #[cold]
-    fn new(kind: Kind, message: String) -> Error {
+    fn new(kind: ErrorKind, message: String) -> Error {
         Error(Box::new((kind, message)))
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.0 .0
     }
 
@@ -78,8 +78,8 @@ impl Error {
     #[cold]
     pub fn in_period(self, key: &[u8]) -> Error {
         match self.kind() {
-            Kind::CrossSlot | Kind::NoPerm | Kind::TryAgain => self,
-            Kind::WrongType => Error::period_type(key),
+            ErrorKind::CrossSlot | ErrorKind::NoPerm | ErrorKind::TryAgain => self,
+            ErrorKind::WrongType => Error::period_type(key),
             _ => self.prefixed(format!("in the board's period {:?}: ", Escaped(key))),
         }
     }
@@ -87,7 +87,7 @@ impl Error {
     /// Adds to the message, behind its code.
     fn prefixed(mut self, prefix: String) -> Error {
         let (kind, message) = &mut *self.0;
-        let code = if *kind == Kind::Verbatim { message.find(' ').map_or(0, |space| space + 1) } else { 0 };
+        let code = if *kind == ErrorKind::Verbatim { message.find(' ').map_or(0, |space| space + 1) } else { 0 };
         message.insert_str(code, &prefix);
         self
     }
@@ -130,7 +130,7 @@ macro_rules! errors {
     ($($kind:ident { $($name:ident($($arg:ident: $type:ty),*) $message:literal $(, $value:expr)*;)* })*) => {
         impl Error {
             $($(#[cold] pub fn $name($($arg: $type),*) -> Error {
-                Error::new(Kind::$kind, format!($message $(, $value)*))
+                Error::new(ErrorKind::$kind, format!($message $(, $value)*))
             })*)*
         }
 
@@ -193,7 +193,7 @@ errors! {
         bad_cursor(got: &[u8]) "cursor takes 0 or a cursor that RANK.SCAN returned, got {}", Escaped(got);
         no_such_key() "no such key";
         archive_exists() "the archive key already exists";
-        archive_names() "archive and DATA need two new key names, other than the board's key and hash";
+        archive_names() "archive and DATA take two new key names, other than the board's key and hash";
 
         // A line of RANK.LOAD.
         not_an_object(got: &[u8])
@@ -229,7 +229,7 @@ errors! {
         no_time(got: &[u8]) "expected AT ms or IN duration, got {:?}", Escaped(got);
         data_takes_one_item() "DATA is only valid with one item";
         lease_end(least: i64, most: i64, got: i64)
-            "a lease can end at {least} to {most}, this one would end at {got}";
+            "a lease ends between {least} and {most}, this one would end at {got}";
 
         refused_call(error: &str) "the server refused a call of redis-rank: {error}";
         internal() "internal error in redis-rank, see the server log";
@@ -285,7 +285,7 @@ errors! {
             if can_alter {
                 "use RANK.ALTER to change it"
             } else {
-                "use another key, fields, ties, SHARD and SINCE cannot change"
+                "use another key (fields, ties, SHARD and SINCE cannot change)"
             };
         other_fields(own: usize, declared: usize) "the board has {own} {}, BOARD says {declared}",
             if own == 1 { "field" } else { "fields" };

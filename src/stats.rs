@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// A counter, with the name that `INFO` shows, without the prefix `rank_`.
 pub struct Counter {
@@ -65,8 +65,8 @@ impl Family {
     pub fn failed(&self, error: &Error) {
         self.errors.add(1);
         match error.kind() {
-            Kind::Damaged => DAMAGED.add(1),
-            Kind::TooBig => TOO_BIG.add(1),
+            ErrorKind::Damaged => DAMAGED.add(1),
+            ErrorKind::TooBig => TOO_BIG.add(1),
             _ => {}
         }
     }

@@ -108,9 +108,9 @@ on_every_server! {
             ("KEEP 6", "KEEP 5, asked for KEEP 6: use RANK.ALTER to change it"),
             ("KEEP 5 UPDATE BEST", "UPDATE SET, asked for UPDATE BEST: use RANK.ALTER to change it"),
             ("KEEP 5 DATA h", "no DATA, asked for DATA h: use RANK.ALTER to change it"),
-            ("ASC KEEP 5", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT: use another key, fields, ties, SHARD and SINCE cannot change"),
-            ("FIELD points KEEP 5", "FIELD score DESC FLOAT, asked for FIELD points DESC FLOAT: use another key, fields, ties, SHARD and SINCE cannot change"),
-            ("LIKE other", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT; KEEP 5, asked for no KEEP: use another key, fields, ties, SHARD and SINCE cannot change"),
+            ("ASC KEEP 5", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT: use another key (fields, ties, SHARD and SINCE cannot change)"),
+            ("FIELD points KEEP 5", "FIELD score DESC FLOAT, asked for FIELD points DESC FLOAT: use another key (fields, ties, SHARD and SINCE cannot change)"),
+            ("LIKE other", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT; KEEP 5, asked for no KEEP: use another key (fields, ties, SHARD and SINCE cannot change)"),
         ] {
             let error = format!("SCHEMA the board has a different schema: {difference}");
             expect(&mut con, format!("RANK.CREATE b {other}").trim(), &error);

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 
 use redis::{Connection, Value};
 
-use crate::layouts::info;
 use crate::script::Dice;
 use crate::support::boards::replyv;
 use crate::support::codes::{is_special, Coder};
+use crate::support::stored::info;
 use crate::support::*;
 use crate::workload::verify;
 

@@ -131,7 +131,7 @@ on_every_server! {
     fn a_lease_must_end_at_a_time_that_a_score_can_hold(server: Server) {
         let mut con = server.connect();
         expect(&mut con, "DUE.ADD q AT 5 a", "1");
-        let error = |end: i64| format!("ERR a lease can end at 1577836800000 to 3774712571903, this one would end at {end}");
+        let error = |end: i64| format!("ERR a lease ends between 1577836800000 and 3774712571903, this one would end at {end}");
         expect(&mut con, "DUE.CLAIM q NOW 1000", &error(31_000));
         expect(&mut con, "DUE.CLAIM q NOW 1577836799998 LEASE 1ms", &error(1_577_836_799_999));
         expect(&mut con, "DUE.CLAIM q NOW 3774712571903 LEASE 1ms", &error(3_774_712_571_904));

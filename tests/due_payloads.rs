@@ -214,7 +214,7 @@ on_every_server! {
         let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
         for (line, error) in [
             (format!("DUE.ADD q DATA h text AT {T} a b"), "ERR DATA is only valid with one item"),
-            (format!("DUE.ADD q DATA q text AT {T} b"), "ERR DATA takes a key of its own, got q"),
+            (format!("DUE.ADD q DATA q text AT {T} b"), "ERR DATA takes a separate key, got q"),
             (format!("DUE.ADD q DATA h x DATA h y AT {T} b"), "ERR DATA is given twice"),
             (format!("DUE.ADD q DATA string text AT {T} b"), wrong_type),
             (format!("DUE.ADD q DATA list text AT {T} b"), wrong_type),
@@ -227,16 +227,16 @@ on_every_server! {
             (format!("DUE.CLAIM q DEAD d NOW {T}"), "ERR ATTEMPTS and DEAD are only valid together"),
             (format!("DUE.CLAIM q ATTEMPTS 0 DEAD d NOW {T}"), "ERR ATTEMPTS takes 1 to 30, got 0"),
             (format!("DUE.CLAIM q ATTEMPTS 31 DEAD d NOW {T}"), "ERR ATTEMPTS takes 1 to 30, got 31"),
-            (format!("DUE.CLAIM q ATTEMPTS 3 DEAD q NOW {T}"), "ERR DEAD takes a key of its own, got q"),
-            (format!("DUE.CLAIM q ATTEMPTS 3 DEAD h DATA h NOW {T}"), "ERR DATA takes a key of its own, got h"),
-            (format!("DUE.CLAIM q DATA h ATTEMPTS 3 DEAD h NOW {T}"), "ERR DEAD takes a key of its own, got h"),
+            (format!("DUE.CLAIM q ATTEMPTS 3 DEAD q NOW {T}"), "ERR DEAD takes a separate key, got q"),
+            (format!("DUE.CLAIM q ATTEMPTS 3 DEAD h DATA h NOW {T}"), "ERR DATA takes a separate key, got h"),
+            (format!("DUE.CLAIM q DATA h ATTEMPTS 3 DEAD h NOW {T}"), "ERR DEAD takes a separate key, got h"),
             (format!("DUE.CLAIM q ATTEMPTS 3 DEAD string NOW {T}"), wrong_type),
             (format!("DUE.CLAIM q ATTEMPTS 3 DEAD board NOW {T}"), "WRONGTYPE the key holds a leaderboard, not a schedule: use another key"),
             (format!("DUE.CLAIM q DATA string NOW {T}"), wrong_type),
             (format!("DUE.POP q DATA string NOW {T}"), wrong_type),
             (format!("DUE.POP q ATTEMPTS 3 DEAD d NOW {T}"), "ERR unknown option 'ATTEMPTS'"),
             ("DUE.ACK q DATA string 5 a".into(), wrong_type),
-            ("DUE.ACK q DATA q 5 a".into(), "ERR DATA takes a key of its own, got q"),
+            ("DUE.ACK q DATA q 5 a".into(), "ERR DATA takes a separate key, got q"),
         ] {
             expect(&mut con, &line, error);
         }

@@ -6,9 +6,9 @@ use std::fs;
 
 use redis::{Connection, PubSub};
 
-use crate::layouts::marker;
 use crate::script::script;
 use crate::support::codes::Coder;
+use crate::support::stored::marker;
 use crate::support::*;
 
 /// A server whose effects can be read: all that reached the AOF, and all events.

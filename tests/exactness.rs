@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use redis::{Connection, Value};
 
-use crate::layouts::{info, stored, EPOCH_MS};
+use crate::support::stored::{info, stored, EPOCH_MS};
 use crate::support::*;
 
 /// SplitMix64: the same numbers on every run.

@@ -3,7 +3,7 @@
 
 use redis::Connection;
 
-use crate::layouts::{info, stored};
+use crate::support::stored::{info, stored};
 use crate::support::*;
 
 /// The type, values it takes and how it shows them, and values it refuses.

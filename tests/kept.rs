@@ -1,7 +1,7 @@
 //! A score `*`: the field stays as it is, and the others are written. (Random writes: coded_model, periods_model.)
 
-use crate::layouts::info;
 use crate::script::script;
+use crate::support::stored::info;
 use crate::support::*;
 use crate::workload::{assert_same, check_boards, snapshot, verify};
 

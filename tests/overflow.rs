@@ -3,10 +3,10 @@
 
 use redis::Connection;
 
-use crate::layouts::{info, stored};
 use crate::script::{script, Dice};
 use crate::support::boards::{elements, replyv};
 use crate::support::codes::Coder;
+use crate::support::stored::{info, stored};
 use crate::support::*;
 use crate::workload::{snapshot, verify};
 

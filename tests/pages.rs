@@ -163,8 +163,9 @@ on_every_server! {
     fn a_page_begins_at_its_place_whatever_happened_since(server: Server) {
         let mut con = server.connect();
         let mut dice = Dice::new(13);
-        for schema in SCHEMAS {
-            for fill in [Filled::small, Filled::large] {
+        for (number, schema) in SCHEMAS.iter().enumerate() {
+            for (fill, encoding) in [(Filled::small as fn(&mut _, &_, _) -> _, number), (Filled::large, number + 1)] {
+                encode_as(&mut con, ENCODINGS[encoding % 2]);
                 expect(&mut con, "FLUSHALL", "+OK");
                 let filled = fill(&mut con, "b", schema);
                 for step in 0..60 {

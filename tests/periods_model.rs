@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use redis::Connection;
 
 use crate::script::Dice;
-use crate::support::boards::{elements, replyv, scores, SCHEMAS};
+use crate::support::boards::{elements, encode_as, replyv, scores, ENCODINGS, SCHEMAS};
 use crate::support::*;
 use crate::workload::check_boards;
 
@@ -251,12 +251,14 @@ on_every_server! {
     fn periods_equal_boards_that_are_fed_separately(server: Server) {
         let mut con = server.connect();
         let offsets = [("+00:00", 0), ("+09:00", 9 * HOUR_MS), ("-12:00", -12 * HOUR_MS), ("+14:00", 14 * HOUR_MS), ("+05:45", 345 * 60_000)];
-        for (number, schema) in SCHEMAS.iter().enumerate() {
+        for (number, (schema, encoding)) in SCHEMAS.iter().flat_map(|schema| ENCODINGS.map(|encoding| (schema, encoding))).enumerate() {
             let (offset, offset_ms) = offsets[number % offsets.len()];
+            encode_as(&mut con, encoding);
             // Every layout, with each rule of the board on some of them.
-            let rules = ["", " KEEP 4", " UPDATE BEST", " KEEP 3 UPDATE BEST"][number % 4];
+            let rules = ["", " KEEP 4", " UPDATE BEST", " KEEP 3 UPDATE BEST"][number / 2 % 4];
             let schema = format!("{}{rules}", if *schema == boards::BARE { "DESC" } else { schema });
             run(&mut con, &schema, offset, offset_ms, number as u64);
+            expect(&mut con, "OBJECT ENCODING all", &format!("\"{encoding}\""));
         }
     }
 }

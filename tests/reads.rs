@@ -3,6 +3,7 @@
 use redis::{Connection, Value};
 
 use crate::script::{script, Dice};
+use crate::support::boards::{encode_as, ENCODINGS};
 use crate::support::*;
 
 /// 50 50 30 30 10, the table of the ranks: on a board without a schema, and on one of each direction.
@@ -90,7 +91,9 @@ on_every_server! {
     /// equal scores, near the ends and far from them.
     fn a_part_of_a_board_is_a_part_of_its_whole_list(server: Server) {
         let mut con = server.connect();
-        for schema in ["DESC", "ASC", "FIELD a DIGITS 4 FIELD b DIGITS 2", "TIES FIRST", "FIELD a ASC INT FIELD b INT"] {
+        let schemas = ["DESC", "ASC", "FIELD a DIGITS 4 FIELD b DIGITS 2", "TIES FIRST", "FIELD a ASC INT FIELD b INT"];
+        for (schema, encoding) in schemas.iter().flat_map(|schema| ENCODINGS.map(|encoding| (schema, encoding))) {
+            encode_as(&mut con, encoding);
             expect(&mut con, &format!("RANK.CREATE b {schema}"), "+OK");
             let fields = if schema.starts_with("FIELD") { 2 } else { 1 };
             let mut add = words("RANK.ADD b");

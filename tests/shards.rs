@@ -74,7 +74,7 @@ on_every_server! {
             // The same again changes nothing, another shard is another schema, or another key.
             expect(&mut con, &format!("RANK.CREATE {key} FIELD a INT FIELD b INT KEEP 50 SHARD {shard} 4"), "+OK");
             let text = format!("FIELD a DESC INT FIELD b DESC INT KEEP 50 SHARD {shard} 4");
-            expect(&mut con, &format!("RANK.CREATE {key} FIELD a INT FIELD b INT KEEP 50"), &format!("SCHEMA the board has a different schema: SHARD {shard} 4, asked for no SHARD: use another key, fields, ties, SHARD and SINCE cannot change"));
+            expect(&mut con, &format!("RANK.CREATE {key} FIELD a INT FIELD b INT KEEP 50"), &format!("SCHEMA the board has a different schema: SHARD {shard} 4, asked for no SHARD: use another key (fields, ties, SHARD and SINCE cannot change)"));
             let info = reply(&mut con, &format!("RANK.INFO {key}"));
             assert!(info.ends_with(&format!(r#""shard", [{shard}, 4], "schema", "2 {text}"]"#)), "{info}");
         }

@@ -8,6 +8,7 @@ use std::thread;
 use redis::{Connection, Value};
 
 use crate::script::Dice;
+use crate::support::boards::{encode_as, ENCODINGS};
 use crate::support::shards::{crc16, keys_of, must, BoardOrder, Kind as RankKind, Round, Row, Score, Sharded, Words};
 use crate::support::*;
 
@@ -273,6 +274,7 @@ on_every_server! {
     fn every_answer_is_that_of_one_board(server: Server) {
         for (seed, schema) in SCHEMAS.iter().enumerate() {
             let mut dice = Dice::new(seed as u64);
+            encode_as(&mut server.connect(), ENCODINGS[seed % 2]);
             let mut both = Both::create(&server, schema);
             both.fill(600, &mut dice);
             // So that places are narrowed before rows are fetched, as on a large board.

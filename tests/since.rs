@@ -3,10 +3,10 @@
 
 use redis::{Connection, Value};
 
-use crate::layouts::{info, marker, stored};
 use crate::script::script;
 use crate::support::boards::{elements, lose_marker, replyv};
 use crate::support::codes::Coder;
+use crate::support::stored::{info, marker, stored};
 use crate::support::*;
 use crate::workload::verify;
 
@@ -75,8 +75,8 @@ on_every_server! {
             RANK.CREATE k {schema} SINCE 1600000000000 => +OK
             RANK.CREATE k SINCE 01600000000000 {schema} => +OK
             RANK.CREATE k {schema} ADOPT => +OK
-            RANK.CREATE k {schema} SINCE 1600000000001 => SCHEMA the board has a different schema: SINCE 1600000000000, asked for SINCE 1600000000001: use another key, fields, ties, SHARD and SINCE cannot change
-            RANK.CREATE k FIELD a INT TIES LAST SINCE 0 => SCHEMA the board has a different schema: TIES FIRST, asked for TIES LAST; SINCE 1600000000000, asked for SINCE 0: use another key, fields, ties, SHARD and SINCE cannot change
+            RANK.CREATE k {schema} SINCE 1600000000001 => SCHEMA the board has a different schema: SINCE 1600000000000, asked for SINCE 1600000000001: use another key (fields, ties, SHARD and SINCE cannot change)
+            RANK.CREATE k FIELD a INT TIES LAST SINCE 0 => SCHEMA the board has a different schema: TIES FIRST, asked for TIES LAST; SINCE 1600000000000, asked for SINCE 0: use another key (fields, ties, SHARD and SINCE cannot change)
         "#));
         assert_eq!(elements(&mut con, "k"), before);
         // What can be altered is, and times stay what they are.

@@ -2,9 +2,9 @@
 
 use redis::{Connection, Value};
 
-use crate::layouts::{in_order, info, marker, stored, EPOCH_MS};
 use crate::support::boards::replyv;
 use crate::support::codes::Coder;
+use crate::support::stored::{in_order, info, marker, stored, EPOCH_MS};
 use crate::support::*;
 
 /// Times are of the year 2020. With `SINCE` most of these members fit their score; without it they lie before it, and none

@@ -9,7 +9,7 @@ use super::schema::{Rules, Schema, Ties};
 use super::schema_text::Creation;
 use super::Board;
 use crate::calendar::HOUR_MS;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::zset::{Condition, Direction, SortedSet};
 
 /// Up to this many elements are all checked, which takes a few milliseconds.
@@ -40,7 +40,7 @@ impl<S: SortedSet> Board<S> {
         self.rewrite(&schema.rules, since.unwrap_or_else(|| default_since(now)));
         match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
             // An adopted board may be damaged and its schema still be right. RANK.VERIFY reports the damage.
-            Err(error) if error.kind() == Kind::Damaged => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Damaged => Ok(()),
             trimmed => trimmed.map(drop),
         }
     }

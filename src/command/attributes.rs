@@ -24,11 +24,11 @@ command! { PUTDATA = putdata;
 }
 
 command! { GETDATA = getdata;
-    Doc::read("rank.getdata", "key member [attr ...]", "Returns all attributes of a member, or those that are named.", COST)
+    Doc::read("rank.getdata", "key member [attr ...]", "Returns the attributes of a member: all of them, or those that are named.", COST)
 }
 
 command! { DELDATA = deldata;
-    Doc::remove("rank.deldata", "key member [attr ...]", "Removes all attributes of a member, or those that are named.", COST)
+    Doc::remove("rank.deldata", "key member [attr ...]", "Removes the attributes of a member: all of them, or those that are named.", COST)
     .keys(READS_BOARD)
 }
 

@@ -15,7 +15,7 @@ command! { INFO = info;
 }
 
 command! { CLEAR = clear;
-    Doc::remove("rank.clear", "key", "Removes all members of a board. Keeps its schema and expiry.",
+    Doc::remove("rank.clear", "key", "Removes all members of a board, but keeps its schema and expiry.",
     "O(1), the memory is freed in the background.")
 }
 

@@ -18,7 +18,7 @@ command! { CREATE = create;
     [LIKE other] [DATA hash [OWNED]] \
     [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]] ... [OFFSET utcoffset] \
     [SHARD part:i shards:n] [SINCE since:ms] [ADOPT]",
-    "Gives a board its schema: fields, ties, bound, update rule, hash of attributes and periods.",
+    "Sets the schema of a board: fields, ties, bound, update rule, hash of attributes and periods.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
@@ -27,7 +27,7 @@ command! { CREATE = create;
 command! { ALTER = alter;
     Doc::write("rank.alter", "key bound:[KEEP keep:n|NOKEEP] [UPDATE update:{SET|BEST}] attributes:[DATA hash [OWNED]|NODATA] \
     periods:[PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]|NOPERIOD noperiod:unit] ... [OFFSET utcoffset]",
-    "Changes a board's bound, update rule, hash of attributes or periods.",
+    "Changes the bound, the update rule, the hash of attributes or the periods of a board.",
     "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
 }

@@ -7,28 +7,31 @@ use crate::command;
 use crate::config::check_rows;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::due::{
-    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, Dead, Demand, LeaseEnd, Row,
-    Serials, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
+    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, Dead, Demand, LeaseEnd, Serials,
+    TakenItem, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
 };
 use crate::duration::parse_duration;
 use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
-use crate::server::{serve_first, tell, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Text, Wait, ZSet};
+use crate::server::{
+    notify_waiters, serve_waiters_first, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Text, WaitRequest,
+    ZSet,
+};
 use crate::stats;
 use crate::words::Word;
 use crate::zset::{Condition, SortedSet};
 
 command! { ADD = add_items;
     Doc::write("due.add", "key condition:[NX|XX] payload:[DATA hash text] time:{AT ms|IN duration|AGAIN} item ...",
-    "Schedules items for a time, with a payload if you like. Returns how many are new.", "O(log(N)) for each item.")
+    "Schedules items for a time, optionally with a payload. Returns how many are new.", "O(log(N)) for each item.")
     .fast().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change)])
 }
 
 command! { CLAIM = claim;
     Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] giveup:[ATTEMPTS attempts:n {DEAD dead:key}] [DATA hash] \
     [BLOCK timeout] [NOW ms]",
-    "Claims items that are due, or waits for them. A claim lasts for a lease.",
+    "Claims items that are due for the time of a lease, or waits for them.",
     "O(M*log(N)) with M items claimed or given up.")
     .fast().blocking().since(SINCE).tells_keys()
     .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change), KeySpec::told(KeyUse::Read)])
@@ -107,7 +110,7 @@ fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
             hash.set(item.bytes(), text.bytes());
         }
     }
-    tell(call, &key, due);
+    notify_waiters(call, &key, due);
     call.reply().count(new);
     Ok(())
 }
@@ -174,7 +177,7 @@ fn other_key<'a>(
     let key = args.value_of(option)?.text();
     call.tell_use(call.args().len() - args.len(), usage);
     if others.iter().any(|other| other.is_same(&key)) {
-        return Err(Error::takes(option, "a key of its own", key.bytes()));
+        return Err(Error::takes(option, "a separate key", key.bytes()));
     }
     Ok(key)
 }
@@ -201,7 +204,7 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
         call.take_time();
     }
     // Clients that wait have arrived earlier, so they are served first.
-    serve_first(call, &key);
+    serve_waiters_first(call, &key);
     let mut schedule = open(call, key.clone(), Access::Write)?;
     let access = if claims { Access::Read } else { Access::Write };
     let mut hash = options.hash.map(|hash| Hash::of_command(call, hash, access)).transpose()?;
@@ -210,10 +213,10 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
     let dead = dead.map(|(items, (attempts, _))| Dead { attempts: *attempts, items });
     let rows = Demand { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead);
     if let Some((_, dead)) = &options.dead {
-        tell(call, dead, now);
+        notify_waiters(call, dead, now);
     }
     if let (true, Some(ms)) = (rows.is_empty() && call.ctx.may_block(), options.block_ms) {
-        let wait = Wait {
+        let wait = WaitRequest {
             command: if claims { c"DUE.CLAIM" } else { c"DUE.POP" },
             args: std::iter::once(key.clone()).chain(options.others).collect(),
             needs_memory: claims,
@@ -230,8 +233,8 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
 }
 
 /// The payloads of items, which are removed if the items were.
-fn payloads<'c>(hash: &mut Hash<'c>, rows: &[Row<Text>], remove: bool) -> Vec<Option<Text<'c>>> {
-    let payload = |row: &Row<Text>| {
+fn payloads<'c>(hash: &mut Hash<'c>, rows: &[TakenItem<Text>], remove: bool) -> Vec<Option<Text<'c>>> {
+    let payload = |row: &TakenItem<Text>| {
         let text = hash.get(row.item.bytes());
         if remove {
             hash.remove(row.item.bytes());
@@ -241,7 +244,7 @@ fn payloads<'c>(hash: &mut Hash<'c>, rows: &[Row<Text>], remove: bool) -> Vec<Op
     rows.iter().map(payload).collect()
 }
 
-fn show(reply: &Reply, rows: &[Row<Text>], texts: Option<&[Option<Text>]>) {
+fn show(reply: &Reply, rows: &[TakenItem<Text>], texts: Option<&[Option<Text>]>) {
     reply.array(rows.len() as u64);
     for (i, row) in rows.iter().enumerate() {
         let text = texts.map(|texts| texts.get(i).and_then(Option::as_ref));
@@ -275,7 +278,7 @@ fn ack<'c>(call: &'c Call<'c>) -> Result<()> {
         done.iter().for_each(|item| hash.remove(item.bytes()));
     }
     if again > 0 {
-        tell(call, &key, now);
+        notify_waiters(call, &key, now);
     }
     let held = again + done.len();
     stats::DUE.denied.add((claims.len() - held) as u64);
@@ -312,7 +315,7 @@ fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut schedule = open(call, key.clone(), Access::Write)?;
     let moved = prolong(&mut schedule, token, &item, until, &SERIALS);
     if moved.is_some() {
-        tell(call, &key, at);
+        notify_waiters(call, &key, at);
     } else {
         stats::DUE.denied.add(1);
     }

@@ -35,7 +35,7 @@ fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let limit = rate::parse_limit(args.required()?.bytes())?;
     let lease = lease(&mut args)?;
-    let options = Options::parse(args, true)?;
+    let options = LeaseOptions::parse(args, true)?;
     let mut limiter = Limiter::open(call, key, Access::Write);
     let verdict = Holders::new(limiter.leases()?, options.clock(call))?.acquire(limit, lease)?;
     stats::LEASES.add(verdict.limited);
@@ -63,7 +63,7 @@ fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let token = token(args.required()?)?;
     let lease = lease(&mut args)?;
-    let options = Options::parse(args, false)?;
+    let options = LeaseOptions::parse(args, false)?;
     let mut limiter = Limiter::open(call, key, Access::Write);
     let renewed = Holders::new(limiter.leases()?, options.clock(call))?.renew(token, lease)?;
     call.reply().integer(i64::from(renewed));
@@ -89,7 +89,7 @@ fn release<'c>(call: &'c Call<'c>) -> Result<()> {
 fn held<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let options = Options::parse(args, false)?;
+    let options = LeaseOptions::parse(args, false)?;
     let mut limiter = Limiter::open(call, key, Access::Read);
     let (held, next_ms) = Holders::new(limiter.leases()?, options.clock(call))?.held_ms()?;
     call.reply().integers(&[i64::try_from(held).unwrap_or(i64::MAX), next_ms]);
@@ -105,13 +105,13 @@ fn token(arg: Arg) -> Result<i64> {
     rate::token(arg.bytes()).ok_or_else(|| Error::takes("token", takes, arg.bytes()))
 }
 
-struct Options {
+struct LeaseOptions {
     now: Option<i64>,
     json: bool,
 }
 
-impl Options {
-    fn parse(mut args: Args, takes_json: bool) -> Result<Options> {
+impl LeaseOptions {
+    fn parse(mut args: Args, takes_json: bool) -> Result<LeaseOptions> {
         let (mut now, mut json) = (None, None);
         while let Some(arg) = args.next() {
             if arg.is("NOW") {
@@ -122,7 +122,7 @@ impl Options {
                 return Err(Error::unknown_option(arg.bytes()));
             }
         }
-        Ok(Options { now, json: json.is_some() })
+        Ok(LeaseOptions { now, json: json.is_some() })
     }
 
     fn clock(&self, call: &Call) -> Clock {

@@ -10,7 +10,7 @@ use crate::server::{Arg, Call, Text};
 
 command! { LOAD = load;
     Doc::write("rank.load", "key [BOARD fields:n] [NX] line ...",
-    "Writes members from lines of JSON, as RANK.SCAN returns them. Returns how many are new.",
+    "Adds members from lines of JSON, as RANK.SCAN returns them. Returns how many are new.",
     "O(log(N)) for each line.").since("0.2.0")
 }
 

@@ -13,7 +13,7 @@ use crate::words::Word;
 
 command! { GET = get;
     Doc::read("rank.get", concat!("key member ", row_options!()),
-    "Returns the row of a member: rank, name, scores.", RANK_COST).fast()
+    "Returns the rank and the scores of a member.", RANK_COST).fast()
 }
 
 command! { SCORE = score;
@@ -23,7 +23,7 @@ command! { SCORE = score;
 
 command! { PERCENTILE = percentile;
     Doc::read("rank.percentile", concat!("key member", period_option!()),
-    "Returns the percentage of members that are worse than a member.",
+    "Returns the percentage of members that a member beats.",
     "O(log(N))").fast()
 }
 

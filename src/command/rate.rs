@@ -6,7 +6,7 @@ use crate::command;
 use crate::config;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
-use crate::rate::{self, Action, Algorithm, Answer, Clock, KeyRules, Request, Rules};
+use crate::rate::{self, Action, Algorithm, Answer, Clock, KeyRules, Request, RuleList};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
 use crate::words::Word;
@@ -32,7 +32,7 @@ command! { CHECK = check;
 }
 
 command! { PEEK = peek;
-    Doc::read("rate.peek", rules!("key", ""), "Returns what RATE.CHECK would return, and takes nothing.", COST).fast()
+    Doc::read("rate.peek", rules!("key", ""), "Returns what RATE.CHECK would return, without taking anything.", COST).fast()
 }
 
 command! { ALL = all;
@@ -48,7 +48,7 @@ command! { REFUND = refund;
 }
 
 command! { RESET = reset;
-    Doc::remove("rate.reset", "key", "Deletes a rate limiter.", "O(1), the memory is freed in the background.")
+    Doc::remove("rate.reset", "key", "Deletes a rate limiter, or all leases of a key.", "O(1), the memory is freed in the background.")
     .fast()
 }
 
@@ -90,7 +90,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     if request.rules.len() as u64 != named {
         return Err(Error::rule_count(named, request.rules.len()));
     }
-    // Rules for the same key are several rules of that key.
+    // RuleList for the same key are several rules of that key.
     let mut places: SmallVec<[(Arg, SmallVec<[usize; 2]>); 4]> = SmallVec::new();
     for (number, key) in keys.enumerate() {
         match places.iter_mut().find(|(known, _)| known.bytes() == key.bytes()) {
@@ -98,7 +98,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
             None => places.push((key, smallvec![number])),
         }
     }
-    let rules: SmallVec<[Rules; 4]> =
+    let rules: SmallVec<[RuleList; 4]> =
         places.iter().map(|(_, numbers)| request.rules_at(numbers)).collect::<Result<_>>()?;
     let mut keys: SmallVec<[KeyRules<Limiter>; 4]> = SmallVec::new();
     for ((key, numbers), rules) in places.iter().zip(&rules) {

@@ -1,6 +1,8 @@
 //! The operations that the `DUE.*` commands perform on a schedule.
 
-use super::score::{due_by, lapsed_by, Hold, LeaseEnd, Scores, Serials, State, CLAIMED, WAITING};
+use std::ops::Range;
+
+use super::score::{due_by, lapsed_by, Hold, ItemState, LeaseEnd, Serials, CLAIMED, WAITING};
 use crate::error::Result;
 use crate::zset::{Condition, Direction, SortedSet};
 
@@ -26,7 +28,7 @@ struct Ready<T> {
 
 /// An item that was claimed or popped.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row<T> {
+pub struct TakenItem<T> {
     /// Its name.
     pub item: T,
     /// When it became due.
@@ -37,11 +39,11 @@ pub struct Row<T> {
 
 /// Adds an item, or moves one that nobody holds.
 pub fn add<S: SortedSet>(items: &mut S, item: &S::Element, at: i64, now: i64, only: Condition) -> Addition {
-    let before = items.score(item).map(State::of);
+    let before = items.score(item).map(ItemState::of);
     let wanted = match before {
         None => only != Condition::Existing,
         // The holder keeps the item, and its token stays valid. Once the lease has ended, the item is moved.
-        Some(State::Claimed(hold)) if hold.until > now => false,
+        Some(ItemState::Claimed(hold)) if hold.until > now => false,
         Some(_) => only != Condition::New,
     };
     if !wanted {
@@ -54,10 +56,10 @@ pub fn add<S: SortedSet>(items: &mut S, item: &S::Element, at: i64, now: i64, on
 /// Adds an item that is due now, or makes one due now at the latest. A claimed one is due as soon as it is acknowledged.
 pub fn add_again<S: SortedSet>(items: &mut S, item: &S::Element, now: i64) -> Addition {
     let before = items.score(item);
-    let score = match before.map(State::of) {
-        Some(State::Claimed(hold)) => Hold { again: true, ..hold }.score(),
-        Some(State::Waiting(_)) => before.unwrap_or(0.0).min(now as f64),
-        None | Some(State::Invalid) => now as f64,
+    let score = match before.map(ItemState::of) {
+        Some(ItemState::Claimed(hold)) => Hold { again: true, ..hold }.score(),
+        Some(ItemState::Waiting(_)) => before.unwrap_or(0.0).min(now as f64),
+        None | Some(ItemState::Invalid) => now as f64,
     };
     items.put(item, score, Condition::Any);
     before.map_or(Addition::New, |_| Addition::Existing)
@@ -78,14 +80,14 @@ pub struct Dead<'s, S> {
 /// are added to the dead ones.
 fn first_due<S: SortedSet>(
     items: &mut S,
-    scores: Scores,
+    scores: Range<f64>,
     count: usize,
     attempts: i64,
     dead: &mut Vec<S::Element>,
 ) -> Vec<Ready<S::Element>> {
     let mut found = Vec::new();
     for (item, score) in items.cursor(scores, Direction::Up) {
-        let state = State::of(score);
+        let state = ItemState::of(score);
         match (state.due(), state.hold()) {
             (_, Some(hold)) if hold.attempt >= attempts => dead.push(item),
             (Some(due), before) => found.push(Ready { item, due, before }),
@@ -131,7 +133,7 @@ impl Demand {
         now: i64,
         serials: &Serials,
         dead: Option<Dead<S>>,
-    ) -> Vec<Row<S::Element>> {
+    ) -> Vec<TakenItem<S::Element>> {
         let attempts = dead.as_ref().map_or(i64::MAX, |dead| dead.attempts);
         let (ready, given_up) = ready(items, now, self.count, attempts);
         if let Some(dead) = dead {
@@ -153,19 +155,19 @@ fn claim<S: SortedSet>(
     ready: Vec<Ready<S::Element>>,
     until: LeaseEnd,
     serials: &Serials,
-) -> Vec<Row<S::Element>> {
+) -> Vec<TakenItem<S::Element>> {
     let claimed = ready.into_iter().map(|Ready { item, due, before }| {
         let hold = Hold::after(before, until, serials);
         items.put(&item, hold.score(), Condition::Any);
-        Row { item, due, hold: Some(hold) }
+        TakenItem { item, due, hold: Some(hold) }
     });
     claimed.collect()
 }
 
 /// Removes items that are due.
-fn pop<S: SortedSet>(items: &mut S, ready: Vec<Ready<S::Element>>) -> Vec<Row<S::Element>> {
+fn pop<S: SortedSet>(items: &mut S, ready: Vec<Ready<S::Element>>) -> Vec<TakenItem<S::Element>> {
     ready.iter().for_each(|ready| _ = items.remove(&ready.item));
-    ready.into_iter().map(|Ready { item, due, .. }| Row { item, due, hold: None }).collect()
+    ready.into_iter().map(|Ready { item, due, .. }| TakenItem { item, due, hold: None }).collect()
 }
 
 /// What became of acknowledged items.
@@ -215,12 +217,12 @@ pub fn prolong<S: SortedSet>(
 }
 
 fn held<S: SortedSet>(items: &S, token: i64, item: &S::Element) -> Option<Hold> {
-    State::of(items.score(item)?).hold().filter(|hold| hold.token() == token)
+    ItemState::of(items.score(item)?).hold().filter(|hold| hold.token() == token)
 }
 
 /// When the first item is due. The time can be in the past.
 pub fn next_due<S: SortedSet>(items: &mut S) -> Option<i64> {
-    let mut first = |scores| items.cursor(scores, Direction::Up).find_map(|(_, score)| State::of(score).due());
+    let mut first = |scores| items.cursor(scores, Direction::Up).find_map(|(_, score)| ItemState::of(score).due());
     first(WAITING).into_iter().chain(first(CLAIMED)).min()
 }
 
@@ -244,7 +246,7 @@ pub fn tally<S: SortedSet>(items: &mut S, now: i64) -> Result<Tally> {
     let due = items.count_below(due_by(now).end, false)?.saturating_sub(below);
     let (mut lapsed, mut claimed) = (0, 0);
     for (_, score) in items.cursor(CLAIMED, Direction::Up) {
-        match State::of(score).hold() {
+        match ItemState::of(score).hold() {
             Some(hold) if hold.until > now => claimed += 1,
             Some(_) => lapsed += 1,
             None => {}

@@ -45,7 +45,7 @@ pub const MAX_NOW_MS: i64 = MAX_TIME_MS - MAX_DURATION_MS as i64;
 
 /// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum State {
+pub enum ItemState {
     /// Nobody holds it. It is due at this time.
     Waiting(i64),
     /// A client has claimed it. The lease may have ended.
@@ -148,48 +148,45 @@ impl Serials {
     }
 }
 
-/// A range of scores that excludes its end.
-pub(super) type Scores = Range<f64>;
-
 /// The scores of all waiting items.
-pub(super) const WAITING: Scores = 0.0..END_OF_TIME as f64;
+pub(super) const WAITING: Range<f64> = 0.0..END_OF_TIME as f64;
 /// The scores of all claims. Other numbers in this range are invalid.
-pub(super) const CLAIMED: Scores = LOWEST_CLAIM as f64..-(UNUSED_LEASES << LOW_BITS) as f64;
+pub(super) const CLAIMED: Range<f64> = LOWEST_CLAIM as f64..-(UNUSED_LEASES << LOW_BITS) as f64;
 
 /// The scores of waiting items that are due.
-pub(super) fn due_by(now: i64) -> Scores {
+pub(super) fn due_by(now: i64) -> Range<f64> {
     WAITING.start..now.saturating_add(1) as f64
 }
 
 /// The scores of claims whose leases have ended.
-pub(super) fn lapsed_by(now: i64) -> Scores {
+pub(super) fn lapsed_by(now: i64) -> Range<f64> {
     let after = now.saturating_add(1).clamp(LEASE_EPOCH, MAX_LEASE_END_MS.saturating_add(1));
     let lease = after.saturating_sub(LEASE_EPOCH) << LOW_BITS;
     CLAIMED.start..LOWEST_CLAIM.saturating_add(lease) as f64
 }
 
-impl State {
+impl ItemState {
     /// Decodes a score. The fraction of a waiting item's time is ignored.
-    pub fn of(score: f64) -> State {
+    pub fn of(score: f64) -> ItemState {
         if WAITING.contains(&score) {
-            return State::Waiting(score.floor() as i64);
+            return ItemState::Waiting(score.floor() as i64);
         }
-        Hold::of(score).map_or(State::Invalid, State::Claimed)
+        Hold::of(score).map_or(ItemState::Invalid, ItemState::Claimed)
     }
 
     /// When the item is due; `None` if it never is.
     pub fn due(self) -> Option<i64> {
         match self {
-            State::Waiting(due) => Some(due),
-            State::Claimed(hold) => Some(hold.until),
-            State::Invalid => None,
+            ItemState::Waiting(due) => Some(due),
+            ItemState::Claimed(hold) => Some(hold.until),
+            ItemState::Invalid => None,
         }
     }
 
     /// The claim, even if its lease has ended.
     pub fn hold(self) -> Option<Hold> {
         match self {
-            State::Claimed(hold) => Some(hold),
+            ItemState::Claimed(hold) => Some(hold),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::{Error, Escaped, Kind, NAMES};
+use super::{Error, ErrorKind, Escaped, NAMES};
 use crate::shard::{Count, Shard};
 
 /// Errors, each with the name of its function.
@@ -196,7 +196,7 @@ fn every_error_is_in_the_reference() {
 
 #[test]
 fn every_error_is_one_line_that_starts_with_its_code() {
-    for (_, error) in all().into_iter().filter(|(_, error)| error.kind() != Kind::Verbatim) {
+    for (_, error) in all().into_iter().filter(|(_, error)| error.kind() != ErrorKind::Verbatim) {
         let text = error.to_string();
         assert!(text.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{text}");
         let (code, message) = text.split_once(' ').expect("a code and a message");

@@ -106,33 +106,3 @@ fn printed() {
         assert_eq!(float_text(value), text);
     }
 }
-
-#[test]
-fn numbers_in_front() {
-    let cases: [(&str, Option<(u128, &str)>); 12] = [
-        ("0", Some((0, ""))),
-        ("7 8", Some((7, " 8"))),
-        ("1234567/", Some((1_234_567, "/"))),
-        ("12345678:", Some((12_345_678, ":"))),
-        ("1700000000000000 60000000000", Some((1_700_000_000_000_000, " 60000000000"))),
-        ("00000000000000000042+1", Some((42, "+1"))),
-        ("18446744073709551615", Some((u64::MAX.into(), ""))),
-        ("18446744073709551616", Some((1 << 64, ""))),
-        ("340282366920938463463374607431768211455x", Some((u128::MAX, "x"))),
-        ("340282366920938463463374607431768211456", None),
-        ("", None),
-        ("+1", None),
-    ];
-    for (text, number) in cases {
-        assert_eq!(leading_number(text.as_bytes()), number.map(|(value, rest)| (value, rest.as_bytes())), "{text}");
-    }
-    // Whatever stands among eight digits that are read at once.
-    for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
-        for at in 0..8 {
-            let mut text = *b"12345678";
-            text[at] = byte;
-            let expected = [0, 1, 12, 123, 1234, 12345, 123_456, 1_234_567][at];
-            assert_eq!(leading_number(&text), (at > 0).then_some((expected, &text[at..])), "{byte} at {at}");
-        }
-    }
-}

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::zset::SortedSet;
 
 /// The key of a limiter, which may not exist yet.
-pub trait Key {
+pub trait LimiterKey {
     type Set: SortedSet;
 
     /// The text of a string limiter; `None` if there is no key.
@@ -91,7 +91,7 @@ enum Evaluated<'r> {
 type AllEvaluated<'r> = SmallVec<[Evaluated<'r>; 1]>;
 
 impl Evaluated<'_> {
-    fn write<K: Key>(&mut self, action: KeyAction, results: &[RuleResult], key: &mut K) -> Result<KeyWrite<'_>> {
+    fn write<K: LimiterKey>(&mut self, action: KeyAction, results: &[RuleResult], key: &mut K) -> Result<KeyWrite<'_>> {
         let write = match (action, self) {
             (KeyAction::Nothing, _) => None,
             (_, Evaluated::Sliding(limiter)) => {
@@ -126,7 +126,7 @@ impl Answer {
 }
 
 /// Runs a call: on all of its keys, or on none.
-pub fn run<K: Key>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
+pub fn run<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
     let (mut evaluated, mut results) = (AllEvaluated::new(), RuleResults::new());
     for key_rules in keys.iter_mut() {
         evaluate(request, key_rules.rules, clock, &mut key_rules.key, &mut results, &mut evaluated)?;
@@ -160,7 +160,7 @@ pub fn run<K: Key>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) ->
 }
 
 #[cold]
-fn afterwards<K: Key>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
+fn afterwards<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
     let cost = if request.action == Action::Refund { 0 } else { request.cost };
     let peek = Request { action: Action::Peek, cost, ..request.clone() };
     let mut results = RuleResults::new();
@@ -172,7 +172,7 @@ fn afterwards<K: Key>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>])
 
 /// Appends what the rules of one key say, and what they are to write.
 #[inline]
-fn evaluate<'r, K: Key>(
+fn evaluate<'r, K: LimiterKey>(
     request: &'r Request,
     rules: &'r [Rule],
     clock: Clock,

@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MAX_MILLIS, MICROS_OF_MILLI};
 use super::log::is_log;
-use super::verdict::{RuleResult, Verdict, Wait};
+use super::verdict::{RetryAfter, RuleResult, Verdict};
 use super::LOG;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
@@ -108,7 +108,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         let result = RuleResult {
             capacity: limit,
             remaining,
-            wait: if remaining > 0 { Wait::None } else { Wait::Micros(next.unwrap_or(0)) },
+            wait: if remaining > 0 { RetryAfter::None } else { RetryAfter::Micros(next.unwrap_or(0)) },
             reset: latest,
             reset_if_taken: self.clock.until(end).max(latest),
             closed: false,

@@ -75,7 +75,7 @@ impl Entry {
             return None;
         }
         let (length, rest) = element.split_first()?;
-        let (total, rest) = rest.split_at_checked(digits::of_digit(*length)?)?;
+        let (total, rest) = rest.split_at_checked(digits::digit(*length)?.into())?;
         let (total, _) = number(total).filter(|(_, after)| after.is_empty())?;
         let (cost, rest) = match rest.strip_prefix(b"+") {
             // A cost of 1 is left out.

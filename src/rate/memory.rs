@@ -21,7 +21,7 @@ impl Limiter {
     }
 }
 
-impl Key for &mut Limiter {
+impl LimiterKey for &mut Limiter {
     type Set = MemorySet;
 
     fn text(&mut self) -> Result<Option<&[u8]>> {

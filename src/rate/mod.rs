@@ -15,7 +15,7 @@ mod duration;
 mod fixed;
 mod gcra;
 mod lease;
-mod line;
+mod limiter_text;
 mod log;
 #[cfg(any(test, fuzzing))]
 pub mod memory;
@@ -29,13 +29,13 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use call::{run, Answer, Key, KeyRules};
+pub use call::{run, Answer, KeyRules, LimiterKey};
 pub use clock::Clock;
 pub use duration::parse_duration;
 pub use lease::{check_leases, is_leases, token, Holders};
-pub use line::SHORTEST_TEXT;
+pub use limiter_text::SHORTEST_TEXT;
 pub use log::{is_log, Entry};
-pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, Rules};
+pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, RuleList};
 pub use rule::{parse_limit, Rule};
 pub use sliding::check_is_log;
 pub use strings::{check_is_string_limiter, StringWrite};

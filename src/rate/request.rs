@@ -38,7 +38,7 @@ pub enum Action {
 }
 
 /// At least one rule; few calls have more than two.
-pub type Rules = SmallVec<[Rule; 2]>;
+pub type RuleList = SmallVec<[Rule; 2]>;
 
 /// The most rules of a call. More would make a call slow, and nobody needs them.
 const MAX_RULES: usize = 100;
@@ -47,7 +47,7 @@ const MAX_RULES: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// In the order of the call.
-    pub rules: Rules,
+    pub rules: RuleList,
     /// How to count.
     pub algorithm: Algorithm,
     /// What it wants.
@@ -73,7 +73,7 @@ impl Request {
     pub fn parse<'a>(words: impl IntoIterator<Item = &'a [u8]>, action: Action, max_log: u64) -> Result<Request> {
         let mut words = words.into_iter().peekable();
         let mut rules = parse_rules(&mut words)?;
-        let options = Options::parse(words, action)?;
+        let options = RequestOptions::parse(words, action)?;
         let algorithm = options.algorithm.unwrap_or(Algorithm::Sliding);
         set_bursts(&mut rules, algorithm, options.burst)?;
         set_windows(&mut rules, algorithm, options.offset)?;
@@ -121,8 +121,8 @@ impl Request {
     }
 
     /// The rules at these places, which are for one key.
-    pub fn rules_at(&self, numbers: &[usize]) -> Result<Rules> {
-        let rules: Rules = numbers.iter().filter_map(|number| self.rules.get(*number)).copied().collect();
+    pub fn rules_at(&self, numbers: &[usize]) -> Result<RuleList> {
+        let rules: RuleList = numbers.iter().filter_map(|number| self.rules.get(*number)).copied().collect();
         Request::check_windows(rules.iter())?;
         Ok(rules)
     }
@@ -142,7 +142,7 @@ impl Request {
 }
 
 /// Sets the size of buckets: each rule names its own, or `BURST` names that of a single rule.
-fn set_bursts(rules: &mut Rules, algorithm: Algorithm, burst: Option<u64>) -> Result<()> {
+fn set_bursts(rules: &mut RuleList, algorithm: Algorithm, burst: Option<u64>) -> Result<()> {
     if algorithm != Algorithm::Gcra && (burst.is_some() || rules.iter().any(|rule| rule.burst.is_some())) {
         return Err(Error::burst_without_gcra());
     }
@@ -154,7 +154,7 @@ fn set_bursts(rules: &mut Rules, algorithm: Algorithm, burst: Option<u64>) -> Re
 }
 
 /// Checks that calendar windows and `OFFSET` are only used with `CALENDAR`.
-fn set_windows(rules: &mut Rules, algorithm: Algorithm, offset: Option<Offset>) -> Result<()> {
+fn set_windows(rules: &mut RuleList, algorithm: Algorithm, offset: Option<Offset>) -> Result<()> {
     let by_calendar = algorithm == Algorithm::Calendar;
     if offset.is_some() && !by_calendar {
         return Err(Error::offset_without_calendar());
@@ -171,8 +171,8 @@ fn set_windows(rules: &mut Rules, algorithm: Algorithm, offset: Option<Offset>) 
 }
 
 /// The rules in front of the options.
-fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<Rules> {
-    let mut rules = Rules::new();
+fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<RuleList> {
+    let mut rules = RuleList::new();
     // After a rule, what does not even begin like a number is an option, if misspelt, rather than a bad limit.
     let is_rule = |word: &[u8], is_first| begins_like_number(word) || (is_first && Keyword::of(word).is_none());
     while let Some(word) = words.next_if(|word| is_rule(word, rules.is_empty())) {
@@ -201,7 +201,7 @@ fn begins_like_number(word: &[u8]) -> bool {
 }
 
 #[derive(Default)]
-struct Options {
+struct RequestOptions {
     algorithm: Option<Algorithm>,
     burst: Option<u64>,
     offset: Option<Offset>,
@@ -213,9 +213,9 @@ struct Options {
     json: Option<()>,
 }
 
-impl Options {
-    fn parse<'a>(mut words: impl Iterator<Item = &'a [u8]>, action: Action) -> Result<Options> {
-        let mut options = Options::default();
+impl RequestOptions {
+    fn parse<'a>(mut words: impl Iterator<Item = &'a [u8]>, action: Action) -> Result<RequestOptions> {
+        let mut options = RequestOptions::default();
         while let Some(word) = words.next() {
             let keyword = Keyword::of(word).filter(|keyword| keyword.is_for(action));
             let mut value = |option: &'static str| words.next().ok_or_else(|| Error::without_value(option));

@@ -11,7 +11,7 @@ use super::digits::ShortText;
 use super::log::{Entry, Log};
 use super::request::Request;
 use super::rule::Rule;
-use super::verdict::{wait_for, RuleResult, RuleResults, Wait};
+use super::verdict::{wait_for, RetryAfter, RuleResult, RuleResults};
 use crate::error::{Error, Result};
 use crate::zset::{Condition, Direction, SortedSet};
 
@@ -158,7 +158,7 @@ impl<'r> SlidingLimiter<'r> {
             let mut result = limiter.result(log, rule, ends, first)?;
             if let Some(until) = full_until {
                 result.remaining = 0;
-                result.wait = result.wait.max(Wait::Micros(clock.until(until)));
+                result.wait = result.wait.max(RetryAfter::Micros(clock.until(until)));
             }
             results.push(result);
         }
@@ -178,7 +178,7 @@ impl<'r> SlidingLimiter<'r> {
     }
 
     fn result_of_empty(&self, rule: &Rule) -> RuleResult {
-        let wait = if self.request.cost > rule.limit { Wait::Forever } else { Wait::None };
+        let wait = if self.request.cost > rule.limit { RetryAfter::Forever } else { RetryAfter::None };
         let reset_if_taken = self.clock.until(rule.window_after(self.at));
         RuleResult { capacity: rule.limit, remaining: rule.limit, wait, reset: 0, reset_if_taken, closed: false }
     }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::call::KeyAction;
 use super::clock::{slack, Clock};
-use super::line::Line;
+use super::limiter_text::LimiterText;
 use super::request::{Algorithm, Request};
 use super::rule::Rule;
 use super::verdict::{RuleResult, RuleResults};
@@ -43,7 +43,7 @@ pub struct StringLimiter<'r> {
     request: &'r Request,
     rules: &'r [Rule],
     clock: Clock,
-    line: Line,
+    line: LimiterText,
     numbers: SmallVec<[Numbers; 2]>,
 }
 
@@ -57,7 +57,7 @@ struct Numbers {
 
 impl<'r> StringLimiter<'r> {
     pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> StringLimiter<'r> {
-        StringLimiter { request, rules, clock, line: Line::default(), numbers: SmallVec::new() }
+        StringLimiter { request, rules, clock, line: LimiterText::default(), numbers: SmallVec::new() }
     }
 
     /// Evaluates the rules of a key with its text, `None` if the key does not exist. Appends the result of each rule.
@@ -180,5 +180,5 @@ impl<'r> StringLimiter<'r> {
 }
 
 pub fn check_is_string_limiter(text: &[u8]) -> Result<()> {
-    Line::default().read(text)
+    LimiterText::default().read(text)
 }

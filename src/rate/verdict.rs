@@ -12,7 +12,7 @@ pub struct Verdict {
     /// The most that the rule lets through at once.
     pub limit: u64,
     pub remaining: u64,
-    pub retry_after: Wait,
+    pub retry_after: RetryAfter,
     /// Microseconds until that rule is fully replenished.
     pub reset_after: u128,
     /// From 1, in the order of the call; 0 for a limiter that a penalty closed.
@@ -28,9 +28,9 @@ impl Verdict {
 
     fn retry_ms(&self) -> i64 {
         match self.retry_after {
-            Wait::None => 0,
-            Wait::Micros(wait) => millis_rounded_up(wait),
-            Wait::Forever => -1,
+            RetryAfter::None => 0,
+            RetryAfter::Micros(wait) => millis_rounded_up(wait),
+            RetryAfter::Forever => -1,
         }
     }
 
@@ -49,8 +49,8 @@ impl Verdict {
     pub fn cell_reply(&self) -> [i64; 5] {
         let seconds = |micros: u128| millis(micros).saturating_add(999) / 1_000;
         let retry = match self.retry_after {
-            Wait::Micros(wait) => seconds(wait),
-            Wait::None | Wait::Forever => -1,
+            RetryAfter::Micros(wait) => seconds(wait),
+            RetryAfter::None | RetryAfter::Forever => -1,
         };
         [i64::from(self.limited), integer(self.limit), integer(self.remaining), retry, seconds(self.reset_after)]
     }
@@ -62,7 +62,7 @@ fn integer(value: u64) -> i64 {
 
 /// How long until a call could pass, on the caller's clock. Ordered so that the greatest is the one to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wait {
+pub enum RetryAfter {
     #[default]
     None,
     /// A bucket of the largest size that is refilled at the slowest rate takes more of them than a u64 holds.
@@ -79,7 +79,7 @@ pub(super) struct RuleResult {
     pub capacity: u64,
     /// Units left as it stands.
     pub remaining: u64,
-    pub wait: Wait,
+    pub wait: RetryAfter,
     /// Microseconds until it is fully replenished, as it stands.
     pub reset: u128,
     /// The same if the call is taken.
@@ -94,7 +94,7 @@ impl RuleResult {
         let later = |wait: u128| if wait == 0 { 0 } else { wait.saturating_add(behind) };
         RuleResult {
             wait: match self.wait {
-                Wait::Micros(wait) => Wait::Micros(later(wait)),
+                RetryAfter::Micros(wait) => RetryAfter::Micros(later(wait)),
                 other => other,
             },
             reset: later(self.reset),
@@ -107,7 +107,7 @@ impl RuleResult {
     pub fn closed_for(self, micros: u128, cost: u64) -> RuleResult {
         RuleResult {
             remaining: 0,
-            wait: if cost == 0 { Wait::None } else { self.wait.max(Wait::Micros(micros)) },
+            wait: if cost == 0 { RetryAfter::None } else { self.wait.max(RetryAfter::Micros(micros)) },
             reset: self.reset.max(micros),
             closed: true,
             ..self
@@ -115,7 +115,7 @@ impl RuleResult {
     }
 
     pub fn denies(&self) -> bool {
-        self.wait != Wait::None
+        self.wait != RetryAfter::None
     }
 
     pub fn verdict(&self, number: u64, consumed: Option<u64>) -> Verdict {
@@ -150,12 +150,12 @@ pub(super) fn wait_for(
     remaining: u64,
     capacity: u64,
     wait_if_denied: impl FnOnce() -> Result<u128>,
-) -> Result<Wait> {
+) -> Result<RetryAfter> {
     if cost <= remaining {
-        Ok(Wait::None)
+        Ok(RetryAfter::None)
     } else if cost > capacity {
-        Ok(Wait::Forever)
+        Ok(RetryAfter::Forever)
     } else {
-        wait_if_denied().map(Wait::Micros)
+        wait_if_denied().map(RetryAfter::Micros)
     }
 }

@@ -7,7 +7,7 @@ use redis_module::raw::{RedisModuleCtx, RedisModuleString};
 
 use super::api::{args_of, Args, Ctx, Reply, Text};
 use super::module::flags_of;
-use super::store::{Change, Effects};
+use super::store::{Effect, Effects};
 use crate::docs::KeyUse;
 
 /// A running command. It borrows its arguments for as long as it lives, so effects can be noted without copies.
@@ -80,7 +80,7 @@ impl<'a> Call<'a> {
     }
 
     /// Notes a change of a key, which was made.
-    pub(super) fn note(&self, key: &Text<'a>, change: Change<'a>) {
+    pub(super) fn note(&self, key: &Text<'a>, change: Effect<'a>) {
         self.effects.borrow_mut().note(key, change);
     }
 

@@ -10,5 +10,5 @@ pub mod tests;
 
 pub use api::{Access, Arg, Args, Caller, Ctx, Reply, Stopwatch, Text};
 pub use call::Call;
-pub use module::{run, serve_first, start, tell, wait, Command, Runner, Wait};
+pub use module::{notify_waiters, run, serve_waiters_first, start, wait, Command, Runner, WaitRequest};
 pub use store::{Hash, Limiter, ZSet};

@@ -43,6 +43,17 @@ pub fn elements<K: AsRef<[u8]>>(con: &mut Connection, key: K) -> Vec<(Vec<u8>, f
     flat.chunks(2).map(|pair| (bytes(&pair[0]), score(&pair[1]).expect("a score"))).collect()
 }
 
+/// The encodings of sorted sets.
+pub const ENCODINGS: [&str; 2] = ["listpack", "skiplist"];
+
+/// Whatever is written from now on is in this encoding, however large it is.
+#[track_caller]
+pub fn encode_as(con: &mut Connection, encoding: &str) {
+    let entries = if encoding == "listpack" { "1000000" } else { "0" };
+    let args = ["CONFIG", "SET", "zset-max-listpack-entries", entries, "zset-max-listpack-value", "1000000"];
+    assert_eq!(replyv(con, &args), "+OK");
+}
+
 /// Takes the marker away, as `ZPOPMIN` does.
 #[track_caller]
 pub fn lose_marker(con: &mut Connection, key: &str) {

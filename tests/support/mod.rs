@@ -12,6 +12,7 @@
 //! }
 //! ```
 
+pub mod attributes;
 mod binaries;
 pub mod boards;
 mod cluster;
@@ -20,9 +21,11 @@ mod compiled;
 mod reply;
 mod server;
 pub mod shards;
+pub mod stored;
 
 mod harness;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use binaries::{module_path, redis_cli, Kind};
@@ -30,6 +33,11 @@ pub use cluster::{Client, Cluster};
 pub use compiled::compiled;
 pub use reply::{cmd, cmdv, expect, is_error, reply, show, show_result};
 pub use server::{Builder, Server};
+
+/// A connection to the server with this socket, if it answers: for clients of a server that may be gone.
+pub fn try_connect(socket: &Path) -> Option<redis::Connection> {
+    server::connect_to(socket.into(), redis::ProtocolVersion::RESP2).ok()
+}
 
 /// How long anything may take before a test gives up on it.
 pub fn deadline() -> Duration {

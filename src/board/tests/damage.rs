@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::board::{Board, Detail, Pair, Scores, Update, WriteRequest, WriteResult};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::zset::{Condition, MemorySet};
 
 const NOW: i64 = 5_000;
@@ -51,7 +51,7 @@ fn an_element_that_no_entry_leads_to_stops_the_whole_write() {
             }
             let before = board.store.elements().to_vec();
             let written = add(&mut board, names, NOW);
-            let is_damage = written.as_ref().is_err_and(|error| error.kind() == Kind::Damaged);
+            let is_damage = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::Damaged);
             assert!(is_damage, "{schema}: {names:?}: {written:?}");
             assert_eq!(board.store.elements(), before, "{schema}: {names:?}");
             assert_eq!(add(&mut board, &["new"], NOW).unwrap().added, 1, "{schema}: the rest works on");

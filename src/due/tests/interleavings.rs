@@ -4,7 +4,7 @@
 use std::hash::Hash;
 
 use super::model::{element, Known, Step, World, TODAY};
-use crate::due::{Hold, LeaseEnd, Serials, State};
+use crate::due::{Hold, ItemState, LeaseEnd, Serials};
 use crate::explore::{self, explore};
 use crate::number::float_text;
 use crate::zset::{Condition, MemorySet};
@@ -48,8 +48,8 @@ impl Clone for Schedule {
 
 /// The claim with this token.
 fn hold_of(token: i64) -> Hold {
-    match State::of(-((1_i64 << 53) as f64) + (token << 1) as f64) {
-        State::Claimed(hold) => hold,
+    match ItemState::of(-((1_i64 << 53) as f64) + (token << 1) as f64) {
+        ItemState::Claimed(hold) => hold,
         other => panic!("{token} is a token of {other:?}"),
     }
 }
@@ -81,10 +81,10 @@ impl Schedule {
         assert_eq!(restored, self.world.list);
         for (score, item) in restored.elements() {
             let known = self.world.known.get(&item[0]);
-            match (State::of(*score), known) {
-                (State::Invalid, None) => {}
-                (State::Waiting(_), Some(Known { held: None, .. })) => {}
-                (State::Claimed(hold), Some(Known { held: Some(_), .. })) => assert_eq!(hold.score(), *score),
+            match (ItemState::of(*score), known) {
+                (ItemState::Invalid, None) => {}
+                (ItemState::Waiting(_), Some(Known { held: None, .. })) => {}
+                (ItemState::Claimed(hold), Some(Known { held: Some(_), .. })) => assert_eq!(hold.score(), *score),
                 (state, known) => panic!("{state:?} is stored, {known:?} is known"),
             }
         }
@@ -95,7 +95,7 @@ impl Schedule {
     fn normalize(&mut self) {
         let later = TODAY - self.world.now;
         let age = |hold: &Hold| (self.oldest + 62 - hold.serial as u64) & 63;
-        let stored = self.world.list.elements().iter().filter_map(|(score, _)| State::of(*score).hold());
+        let stored = self.world.list.elements().iter().filter_map(|(score, _)| ItemState::of(*score).hold());
         let known = self.tokens.iter().flatten().flatten().map(|token| hold_of(*token));
         let mut ages: Vec<u64> = stored.chain(known).map(|hold| age(&hold)).collect();
         ages.sort_unstable();
@@ -106,10 +106,10 @@ impl Schedule {
             Hold { until: hold.until + later, serial: ((self.oldest + rank) & 63) as i64, ..hold }
         };
         let moved = |(score, item): &(f64, Vec<u8>)| {
-            let score = match State::of(*score) {
-                State::Waiting(due) => (due + later) as f64,
-                State::Claimed(hold) => renewed(hold).score(),
-                State::Invalid => *score,
+            let score = match ItemState::of(*score) {
+                ItemState::Waiting(due) => (due + later) as f64,
+                ItemState::Claimed(hold) => renewed(hold).score(),
+                ItemState::Invalid => *score,
             };
             (score, item.clone())
         };

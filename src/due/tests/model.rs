@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use crate::due::{
-    acknowledge, add, add_again, next_due, prolong, tally, Addition, Dead, Demand, LeaseEnd, Serials, State, Tally,
+    acknowledge, add, add_again, next_due, prolong, tally, Addition, Dead, Demand, ItemState, LeaseEnd, Serials, Tally,
 };
 use crate::zset::{Condition, MemorySet, SortedSet};
 
@@ -269,14 +269,14 @@ impl World {
     /// Nothing is lost, nothing is held twice, and the counts are right.
     pub fn check(&mut self) {
         for (score, item) in self.list.elements() {
-            let state = State::of(*score);
+            let state = ItemState::of(*score);
             match self.known.get(&item[0]) {
                 Some(known) => {
                     assert_eq!(state.due(), Some(known.due));
                     assert_eq!(state.hold().map(|hold| (hold.token(), hold.attempt)), known.held);
                     assert_eq!(state.hold().is_some_and(|hold| hold.again), known.again);
                 }
-                None => assert_eq!(state, State::Invalid),
+                None => assert_eq!(state, ItemState::Invalid),
             }
         }
         assert!(self.known.keys().all(|item| self.list.score(&element(*item)).is_some()), "an item was lost");

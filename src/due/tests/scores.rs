@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::due::{Hold, LeaseEnd, Serials, State, MAX_TIME_MS};
+use crate::due::{Hold, ItemState, LeaseEnd, Serials, MAX_TIME_MS};
 
 const END: f64 = 17_592_186_044_416.0;
 /// 2^53.
@@ -11,52 +11,52 @@ const EPOCH: i64 = 1_577_836_800_000;
 /// The first time after the latest end of a lease: 2^31 ms before 2^41 ms after the epoch.
 const LEASES_END: i64 = EPOCH + (1 << 41) - (1 << 31);
 
-fn claim(until: i64, serial: i64, attempt: i64, again: bool) -> State {
-    State::Claimed(Hold { until, serial, attempt, again })
+fn claim(until: i64, serial: i64, attempt: i64, again: bool) -> ItemState {
+    ItemState::Claimed(Hold { until, serial, attempt, again })
 }
 
 #[test]
 fn states() {
     let cases = [
-        (0.0, State::Waiting(0)),
-        (-0.0, State::Waiting(0)),
-        (0.999, State::Waiting(0)),
-        (1_767_225_600_000.0, State::Waiting(1_767_225_600_000)),
-        (1_767_225_600_000.75, State::Waiting(1_767_225_600_000)),
-        (END - 1.0, State::Waiting(MAX_TIME_MS)),
-        (END - 0.001, State::Waiting(MAX_TIME_MS)),
-        (END, State::Invalid),
-        (f64::INFINITY, State::Invalid),
-        (f64::NEG_INFINITY, State::Invalid),
-        (f64::NAN, State::Invalid),
-        (f64::MAX, State::Invalid),
-        (f64::MIN, State::Invalid),
-        (-f64::MIN_POSITIVE, State::Invalid),
-        (-0.3, State::Invalid),
-        (-5.0, State::Invalid),
+        (0.0, ItemState::Waiting(0)),
+        (-0.0, ItemState::Waiting(0)),
+        (0.999, ItemState::Waiting(0)),
+        (1_767_225_600_000.0, ItemState::Waiting(1_767_225_600_000)),
+        (1_767_225_600_000.75, ItemState::Waiting(1_767_225_600_000)),
+        (END - 1.0, ItemState::Waiting(MAX_TIME_MS)),
+        (END - 0.001, ItemState::Waiting(MAX_TIME_MS)),
+        (END, ItemState::Invalid),
+        (f64::INFINITY, ItemState::Invalid),
+        (f64::NEG_INFINITY, ItemState::Invalid),
+        (f64::NAN, ItemState::Invalid),
+        (f64::MAX, ItemState::Invalid),
+        (f64::MIN, ItemState::Invalid),
+        (-f64::MIN_POSITIVE, ItemState::Invalid),
+        (-0.3, ItemState::Invalid),
+        (-5.0, ItemState::Invalid),
         // Negated times, from 1970 to 2248.
-        (-1_000.0, State::Invalid),
-        (-1_767_225_600_000.0, State::Invalid),
-        (-8_796_093_022_207.0, State::Invalid),
+        (-1_000.0, ItemState::Invalid),
+        (-1_767_225_600_000.0, ItemState::Invalid),
+        (-8_796_093_022_207.0, ItemState::Invalid),
         // Below all claims, and attempt 0.
-        (LOWEST - 2.0, State::Invalid),
-        (LOWEST, State::Invalid),
-        (LOWEST + 1.0, State::Invalid),
+        (LOWEST - 2.0, ItemState::Invalid),
+        (LOWEST, ItemState::Invalid),
+        (LOWEST + 1.0, ItemState::Invalid),
         (LOWEST + 2.0, claim(EPOCH, 0, 1, false)),
         (LOWEST + 3.0, claim(EPOCH, 0, 1, true)),
         (LOWEST + 62.0, claim(EPOCH, 0, 31, false)),
-        (LOWEST + 64.0, State::Invalid),
+        (LOWEST + 64.0, ItemState::Invalid),
         (LOWEST + 66.0, claim(EPOCH, 1, 1, false)),
         (LOWEST + 4_095.0, claim(EPOCH, 63, 31, true)),
         (LOWEST + 4_098.0, claim(EPOCH + 1, 0, 1, false)),
         // Where doubles have fractions.
         (LOWEST / 4.0 + 2.0, claim(EPOCH + (3 << 39), 0, 1, false)),
-        (LOWEST / 4.0 + 2.25, State::Invalid),
+        (LOWEST / 4.0 + 2.25, ItemState::Invalid),
         (-8_796_093_022_209.0, claim(LEASES_END - 1, 63, 31, true)),
-        (-8_796_093_022_208.0, State::Invalid),
+        (-8_796_093_022_208.0, ItemState::Invalid),
     ];
     for (score, state) in cases {
-        assert_eq!(State::of(score), state, "{score}");
+        assert_eq!(ItemState::of(score), state, "{score}");
     }
 }
 
@@ -106,7 +106,7 @@ proptest! {
     #[test]
     fn a_claim_reads_back(hold in holds()) {
         prop_assert!(hold.score() < 0.0 && hold.score().fract() == 0.0);
-        prop_assert_eq!(State::of(hold.score()), State::Claimed(hold));
+        prop_assert_eq!(ItemState::of(hold.score()), ItemState::Claimed(hold));
         let text = crate::number::float_text(hold.score());
         prop_assert_eq!(text.parse::<f64>().unwrap(), hold.score());
         prop_assert!((1..1 << 52).contains(&hold.token()));

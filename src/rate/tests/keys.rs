@@ -7,7 +7,7 @@ use super::*;
 fn run_all(limiters: &mut [Limiter], of: &[usize], request: &Request, micros: i64) -> Result<(Verdict, Vec<Verdict>)> {
     let numbers = |key: usize| (0..of.len()).filter(|number| of[*number] == key).collect::<Vec<_>>();
     let places: Vec<Vec<usize>> = (0..limiters.len()).map(numbers).collect();
-    let rules: Vec<Rules> = places.iter().map(|numbers| request.rules_at(numbers)).collect::<Result<_>>()?;
+    let rules: Vec<RuleList> = places.iter().map(|numbers| request.rules_at(numbers)).collect::<Result<_>>()?;
     let keys = limiters.iter_mut().zip(&rules).zip(&places);
     let mut keys: Vec<_> = keys.map(|((limiter, rules), numbers)| KeyRules::some(limiter, rules, numbers)).collect();
     let answer = run(request, Clock::new(micros, None), &mut keys)?;

@@ -46,14 +46,14 @@ impl Limiter {
 }
 
 /// One line of a table: at this millisecond, this cost, `[limited, limit, remaining, retry, reset, rule]`.
-pub(super) type Line = (i64, u64, [i64; 6]);
+pub(super) type TableLine = (i64, u64, [i64; 6]);
 
 /// Before each check a peek must give the same verdict and wait and change nothing.
-pub(super) fn assert_table(words: &str, lines: &[Line]) {
+pub(super) fn assert_table(words: &str, lines: &[TableLine]) {
     assert_micros_table(words, lines.iter().map(|(ms, cost, reply)| (ms * 1_000, *cost, *reply)));
 }
 
-pub(super) fn assert_micros_table(words: &str, lines: impl IntoIterator<Item = Line>) {
+pub(super) fn assert_micros_table(words: &str, lines: impl IntoIterator<Item = TableLine>) {
     let mut limiter = Limiter::default();
     for (micros, cost, expected) in lines {
         let words = format!("{words} COST {cost}");

@@ -145,64 +145,9 @@ impl<'c> Ctx<'c> {
         unsafe { api!(RedisModule_ReplicateVerbatim)(self.raw) };
     }
 
-    /// Propagates a `ZADD` of one element, the most common effect, without building a list of arguments.
-    pub fn replicate_zadd(self, key: &Text, score: &str, element: &Text) {
-        // SAFETY: strings and buffer are alive; the server takes references or copies of its own.
-        unsafe {
-            api!(RedisModule_Replicate)(
-                self.raw,
-                c"ZADD".as_ptr(),
-                c"sbs".as_ptr(),
-                key.raw(),
-                score.as_ptr(),
-                score.len(),
-                element.raw(),
-            );
-        }
-    }
-
-    /// Propagates a string that expires, in Unix milliseconds.
-    pub fn replicate_set(self, key: &Text, text: &Text, at_ms: i64) {
-        let mut number = itoa::Buffer::new();
-        // Not as `l`: the server would make a string in two pieces of it, which takes twice as long.
-        let at_ms = number.format(at_ms);
-        // SAFETY: strings and buffer are alive; the server takes references or copies of its own.
-        unsafe {
-            api!(RedisModule_Replicate)(
-                self.raw,
-                c"SET".as_ptr(),
-                c"sscb".as_ptr(),
-                key.raw(),
-                text.raw(),
-                c"PXAT".as_ptr(),
-                at_ms.as_ptr(),
-                at_ms.len(),
-            );
-        }
-    }
-
-    /// Propagates new bytes of a string that stays as long as it is.
-    pub fn replicate_setrange(self, key: &Text, offset: usize, bytes: &[u8]) {
-        let mut number = itoa::Buffer::new();
-        let offset = number.format(offset);
-        // SAFETY: string and buffers are alive; the server takes references or copies of its own.
-        unsafe {
-            api!(RedisModule_Replicate)(
-                self.raw,
-                c"SETRANGE".as_ptr(),
-                c"sbb".as_ptr(),
-                key.raw(),
-                offset.as_ptr(),
-                offset.len(),
-                bytes.as_ptr(),
-                bytes.len(),
-            );
-        }
-    }
-
     /// Propagates a command to the AOF and the replicas.
-    pub fn replicate<'t>(self, command: &CStr, args: impl Iterator<Item = &'t Text<'t>>) {
-        let mut args: SmallVec<[*mut RedisModuleString; 8]> = args.map(Text::raw).collect();
+    pub fn replicate(self, command: &CStr, args: &[Text]) {
+        let mut args: SmallVec<[*mut RedisModuleString; 8]> = args.iter().map(Text::raw).collect();
         // SAFETY: the strings are alive; the server takes references of its own.
         unsafe {
             api!(RedisModule_Replicate)(self.raw, command.as_ptr(), c"v".as_ptr(), args.as_mut_ptr(), args.len());

@@ -17,7 +17,7 @@ pub enum Access {
     /// A lookup that counts no hit or miss and causes no event, as all lookups of the module do.
     Read,
     /// The same, without changing the key's time of last use.
-    Look,
+    ReadUntouched,
     /// A read or a write.
     Write,
 }
@@ -45,7 +45,7 @@ impl<'c> Key<'c> {
     pub fn open(ctx: Ctx<'c>, name: &Text<'c>, access: Access) -> Option<Key<'c>> {
         let mode = match access {
             Access::Read => silent_mode(),
-            Access::Look => silent_mode() | raw::REDISMODULE_OPEN_KEY_NOTOUCH,
+            Access::ReadUntouched => silent_mode() | raw::REDISMODULE_OPEN_KEY_NOTOUCH,
             Access::Write => raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
         };
         // SAFETY: context and name are alive.

@@ -28,7 +28,7 @@ impl Caller {
     /// Whether the user has permission for a key, by any of the user's selectors.
     pub fn may(&self, key: &Text, access: Access) -> bool {
         let flags = match access {
-            Access::Read | Access::Look => raw::REDISMODULE_CMD_KEY_ACCESS,
+            Access::Read | Access::ReadUntouched => raw::REDISMODULE_CMD_KEY_ACCESS,
             Access::Write => {
                 raw::REDISMODULE_CMD_KEY_INSERT | raw::REDISMODULE_CMD_KEY_UPDATE | raw::REDISMODULE_CMD_KEY_DELETE
             }

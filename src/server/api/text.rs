@@ -1,7 +1,6 @@
 //! The server's strings.
 
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::ptr;
 
 use redis_module::raw::RedisModuleString;
@@ -67,14 +66,6 @@ impl<'a> Text<'a> {
         Text::own(unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) })
     }
 
-    /// # Safety
-    /// The string must be alive.
-    pub unsafe fn share(raw: *mut RedisModuleString) -> Text<'a> {
-        // SAFETY: as the caller says.
-        unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), raw) };
-        Text::own(raw)
-    }
-
     fn own(raw: *mut RedisModuleString) -> Text<'a> {
         Text { raw, owned: true, lives: PhantomData }
     }
@@ -94,20 +85,6 @@ impl<'a> Text<'a> {
     /// For calls of the API.
     pub(in crate::server) fn raw(&self) -> *mut RedisModuleString {
         self.raw
-    }
-
-    /// A reference passes to the caller.
-    pub fn into_raw(self) -> *mut RedisModuleString {
-        if self.owned {
-            return ManuallyDrop::new(self).raw;
-        }
-        // SAFETY: the string is alive.
-        unsafe { Text::share(self.raw) }.into_raw()
-    }
-
-    /// The same string, borrowed.
-    pub fn into_kept(self) -> Text<'static> {
-        Text::own(self.into_raw())
     }
 
     /// What it says.

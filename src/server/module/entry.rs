@@ -4,12 +4,13 @@
 //! check load arguments.
 
 use std::os::raw::c_int;
-use std::panic::catch_unwind;
 
 use redis_module::configuration::{register_bool_configuration, register_i64_configuration, ConfigurationFlags};
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
 use redis_module::Context;
 
+use super::guarded;
+use crate::board::forget_schemas;
 use crate::server::api::{args_of, Ctx};
 use crate::{config, start};
 
@@ -40,7 +41,8 @@ unsafe extern "C" fn RedisModule_OnLoad(
         let args: &[_] = if argc > 0 { std::slice::from_raw_parts(argv, argc as usize) } else { &[] };
         args_of(args)
     };
-    let loaded = catch_unwind(|| {
+    let mut is_loaded = false;
+    guarded(|| {
         let context = Context::new(ctx);
         let started = config::read_load_arguments(args.map(|arg| arg.bytes())).and_then(|()| {
             register_options(&context);
@@ -51,9 +53,9 @@ unsafe extern "C" fn RedisModule_OnLoad(
             // The server takes the message for a format.
             context.log_warning(&problem.replace('%', "%%"));
         }
-        started.is_ok()
+        is_loaded = started.is_ok();
     });
-    (if loaded.unwrap_or(false) { raw::REDISMODULE_OK } else { raw::REDISMODULE_ERR }) as c_int
+    (if is_loaded { raw::REDISMODULE_OK } else { raw::REDISMODULE_ERR }) as c_int
 }
 
 /// Load arguments are the defaults: what a configuration file says is stronger.
@@ -70,6 +72,6 @@ fn register_options(context: &Context) {
 
 #[no_mangle]
 extern "C" fn RedisModule_OnUnload(_: *mut RedisModuleCtx) -> c_int {
-    super::stop();
+    guarded(forget_schemas);
     raw::REDISMODULE_OK as c_int
 }

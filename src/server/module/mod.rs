@@ -1,4 +1,7 @@
-//! Registers the commands, and runs every call of them.
+//! What the server calls: loading and unloading, every command, `INFO`, and the callbacks of clients that wait.
+//!
+//! A panic that leaves a function which the server calls aborts the server. So each of these functions runs its body in
+//! [`guarded`], and a handler that panics is an error of one call.
 
 mod command_info;
 mod entry;
@@ -13,22 +16,20 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleInfoCtx, RedisModuleStr
 
 pub(super) use command_info::flags_of;
 use command_info::set_command_info;
-pub use waiting::{serve_first, tell, wait, Wait};
+pub use waiting::{notify_waiters, serve_waiters_first, wait, WaitRequest};
 
 use super::api::Ctx;
 use super::store::{subscribe, PROPAGATED};
 use super::Call;
-use crate::board::forget_schemas;
 use crate::docs::Doc;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::stats::{self, Family};
 
 /// What the server calls.
 pub type Shim = unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
-/// What a command does.
 pub type Handler = for<'c> fn(&'c Call<'c>) -> Result<()>;
 
-/// What every call of a command needs.
+/// What a call of a command needs to know of the command.
 pub struct Runner {
     handler: Handler,
     name: &'static str,
@@ -37,7 +38,6 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Of a command.
     pub const fn new(doc: &Doc, handler: Handler) -> Runner {
         Runner { handler, name: doc.name, family: Family::of(doc.name), is_fast: doc.is_fast }
     }
@@ -48,9 +48,7 @@ const FEW_ARGS: usize = 16;
 
 /// A line of the module's table.
 pub struct Command {
-    /// What it does and takes.
     pub doc: Doc,
-    /// What the server calls.
     pub shim: Shim,
 }
 
@@ -58,7 +56,6 @@ pub struct Command {
 #[macro_export]
 macro_rules! command {
     ($name:ident = $handler:path; $doc:expr) => {
-        /// The command of this name.
         pub const $name: $crate::server::Command = {
             const DOC: $crate::docs::Doc = $doc;
             static RUNNER: $crate::server::Runner = $crate::server::Runner::new(&DOC, $handler);
@@ -76,7 +73,13 @@ macro_rules! command {
     };
 }
 
-/// Runs a handler, and catches its panics: a panic in the server's code would end the server.
+/// Runs the body of a function that the server calls. Returns whether it did not panic. The panic hook has already logged
+/// the panic.
+fn guarded(act: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(act)).is_ok()
+}
+
+/// Runs a handler.
 ///
 /// # Safety
 /// The arguments are those the server called a command with.
@@ -90,11 +93,11 @@ pub unsafe fn run(
     let call = unsafe { Call::new(ctx, std::slice::from_raw_parts(argv, argc.max(0) as usize)) };
     // The call is borrowed for as long as it lives; propagating its effects empties its notes.
     let call = ManuallyDrop::new(call);
-    if catch_unwind(AssertUnwindSafe(|| handle(&call, runner))).is_err() {
-        let _ = catch_unwind(AssertUnwindSafe(|| {
+    if !guarded(|| handle(&call, runner)) {
+        guarded(|| {
             runner.family.called();
             fail(&call, runner, &Error::internal());
-        }));
+        });
     }
     raw::REDISMODULE_OK as c_int
 }
@@ -122,7 +125,7 @@ fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: &Error) {
     runner.family.failed(error);
     let reply = call.reply();
     match error.kind() {
-        Kind::Arity => reply.wrong_arity(),
+        ErrorKind::Arity => reply.wrong_arity(),
         _ => reply.error(&error.to_string()),
     };
 }
@@ -145,11 +148,6 @@ pub fn start<'a>(ctx: Ctx, mut commands: impl Iterator<Item = &'a Command>) -> R
     }
 }
 
-/// Frees what the module keeps, before it is unloaded.
-fn stop() {
-    forget_schemas();
-}
-
 /// The module's section of `INFO`.
 fn register_info(ctx: Ctx) {
     // SAFETY: the context is alive, and the callback lives as long as the module.
@@ -158,7 +156,7 @@ fn register_info(ctx: Ctx) {
 
 unsafe extern "C" fn show_info(ctx: *mut RedisModuleInfoCtx, _: c_int) {
     // SAFETY: the server passes a live context; it copies the names.
-    unsafe {
+    guarded(|| unsafe {
         api!(RedisModule_InfoAddSection)(ctx, c"".as_ptr());
         let number = |name: &str, value| {
             if let Ok(name) = CString::new(name) {
@@ -172,7 +170,7 @@ unsafe extern "C" fn show_info(ctx: *mut RedisModuleInfoCtx, _: c_int) {
             api!(RedisModule_InfoAddFieldCString)(ctx, c"slowest_call".as_ptr(), command.as_ptr());
         }
         number("slowest_call_us", micros);
-    }
+    });
 }
 
 fn create(ctx: Ctx, command: &Command) -> bool {

@@ -1,6 +1,6 @@
 //! The one place that records what a command changed, propagates it as plain commands, and sends the core's events.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::mem::discriminant;
 
@@ -10,9 +10,6 @@ use super::propagation;
 use crate::number::FloatText;
 use crate::server::api::{Ctx, EventClass, Text};
 use crate::stats;
-
-/// Up to this many changes are compared one by one.
-const FEW: usize = 16;
 
 /// Every command that the module propagates, here or by a call that propagates itself. `RM_Replicate` says nothing useful
 /// about one that the server does not have, so the module is not loaded without them.
@@ -31,7 +28,7 @@ pub const PROPAGATED: [&CStr; 11] = [
 ];
 
 /// A change of one key, named after the plain command that makes it.
-pub enum Change<'a> {
+pub enum Effect<'a> {
     /// With the event that announces it.
     Zadd(f64, Text<'a>, &'static CStr),
     Zrem(Text<'a>),
@@ -50,41 +47,74 @@ pub enum Change<'a> {
     Vanish,
 }
 
-impl Change<'_> {
+impl Effect<'_> {
     fn event(&self) -> (EventClass, &'static CStr) {
         match self {
-            Change::Zadd(_, _, event) => (EventClass::SortedSet, event),
-            Change::Zrem(_) => (EventClass::SortedSet, c"zrem"),
-            Change::Zremrangebyscore(_) => (EventClass::SortedSet, c"zremrangebyscore"),
-            Change::Set(..) => (EventClass::String, c"set"),
-            Change::Setrange(..) => (EventClass::String, c"setrange"),
-            Change::Hset(..) => (EventClass::Hash, c"hset"),
-            Change::Hdel(_) => (EventClass::Hash, c"hdel"),
-            Change::Unlink | Change::Vanish => (EventClass::Generic, c"del"),
-            Change::Pexpireat(_) => (EventClass::Generic, c"expire"),
+            Effect::Zadd(_, _, event) => (EventClass::SortedSet, event),
+            Effect::Zrem(_) => (EventClass::SortedSet, c"zrem"),
+            Effect::Zremrangebyscore(_) => (EventClass::SortedSet, c"zremrangebyscore"),
+            Effect::Set(..) => (EventClass::String, c"set"),
+            Effect::Setrange(..) => (EventClass::String, c"setrange"),
+            Effect::Hset(..) => (EventClass::Hash, c"hset"),
+            Effect::Hdel(_) => (EventClass::Hash, c"hdel"),
+            Effect::Unlink | Effect::Vanish => (EventClass::Generic, c"del"),
+            Effect::Pexpireat(_) => (EventClass::Generic, c"expire"),
         }
     }
 
-    fn is_propagated(&self) -> bool {
-        !matches!(self, Change::Vanish)
+    /// The command that makes the change; none for a change that another one brought about.
+    fn command(&self) -> Option<&'static CStr> {
+        Some(match self {
+            Effect::Zadd(..) => c"ZADD",
+            Effect::Zrem(_) => c"ZREM",
+            Effect::Zremrangebyscore(_) => c"ZREMRANGEBYSCORE",
+            Effect::Set(..) => c"SET",
+            Effect::Setrange(..) => c"SETRANGE",
+            Effect::Hset(..) => c"HSET",
+            Effect::Hdel(_) => c"HDEL",
+            Effect::Unlink => c"UNLINK",
+            Effect::Pexpireat(_) => c"PEXPIREAT",
+            Effect::Vanish => return None,
+        })
+    }
+
+    /// Whether the command can make several such changes of a key.
+    fn takes_several(&self) -> bool {
+        matches!(self, Effect::Zadd(..) | Effect::Zrem(_) | Effect::Hset(..) | Effect::Hdel(_))
     }
 }
+
+impl<'a> Effect<'a> {
+    /// Appends the command's arguments behind the key.
+    fn push_args(&self, args: &mut Args<'a>, float: &mut FloatText) {
+        let text = |bytes: &[u8]| Text::new(bytes);
+        let integer = |value: i64| Text::new(itoa::Buffer::new().format(value).as_bytes());
+        match self {
+            Effect::Zadd(score, element, _) => args.extend([text(float.print(*score).as_bytes()), element.clone()]),
+            Effect::Zrem(name) | Effect::Hdel(name) => args.push(name.clone()),
+            Effect::Zremrangebyscore(through) => args.extend([text(b"0"), integer(*through)]),
+            Effect::Set(value, at_ms) => args.extend([value.clone(), text(b"PXAT"), integer(*at_ms)]),
+            Effect::Setrange(offset, bytes) => args.extend([integer(*offset as i64), text(bytes)]),
+            Effect::Hset(field, value) => args.extend([field.clone(), value.clone()]),
+            Effect::Pexpireat(at_ms) => args.push(integer(*at_ms)),
+            Effect::Unlink | Effect::Vanish => {}
+        }
+    }
+}
+
+type Args<'a> = SmallVec<[Text<'a>; 8]>;
 
 struct Noted<'a> {
     key: Text<'a>,
-    change: Change<'a>,
+    change: Effect<'a>,
 }
 
 impl Noted<'_> {
-    fn is_of(&self, other: &Noted) -> bool {
-        self.key.is_same(&other.key)
-    }
-
-    /// Whether both changes fit in one command.
-    fn joins(&self, other: &Noted) -> bool {
-        let takes_several =
-            matches!(self.change, Change::Zadd(..) | Change::Zrem(_) | Change::Hset(..) | Change::Hdel(_));
-        takes_several && discriminant(&self.change) == discriminant(&other.change) && self.is_of(other)
+    /// Whether one command can make both changes. Only those of one kind that follow each other: the order stays.
+    fn joins(&self, next: &Noted) -> bool {
+        self.change.takes_several()
+            && discriminant(&self.change) == discriminant(&next.change)
+            && self.key.is_same(&next.key)
     }
 }
 
@@ -94,7 +124,7 @@ pub struct Effects<'a> {
 }
 
 impl<'a> Effects<'a> {
-    pub fn note(&mut self, key: &Text<'a>, change: Change<'a>) {
+    pub fn note(&mut self, key: &Text<'a>, change: Effect<'a>) {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
@@ -107,52 +137,42 @@ impl<'a> Effects<'a> {
         // Should something panic, no change is propagated again.
         let effects = ClearOnDrop(self);
         stats::WRITES.add(1);
-        if propagation::is_unneeded(ctx) {
-            effects.0.noted.iter().filter(|noted| noted.change.is_propagated()).for_each(|_| ctx.count_change());
-        } else {
-            effects.0.propagate(ctx);
-        }
+        effects.0.propagate(ctx);
         effects.0.notify(ctx);
     }
 
     fn propagate(&self, ctx: Ctx) {
-        let mut number = FloatText::new();
-        for run in runs(&self.noted) {
-            match run {
-                [Noted { key, change: Change::Zadd(score, element, _) }] => {
-                    ctx.replicate_zadd(key, number.print(*score), element);
-                }
-                [Noted { key, change: Change::Set(text, at_ms) }] => ctx.replicate_set(key, text, *at_ms),
-                [Noted { key, change: Change::Setrange(offset, bytes) }] => ctx.replicate_setrange(key, *offset, bytes),
-                [first, ..] if first.change.is_propagated() => replicate_run(ctx, &first.key, run, &mut number),
-                _ => {}
-            }
+        if propagation::is_unneeded(ctx) {
+            self.noted.iter().filter_map(|noted| noted.change.command()).for_each(|_| ctx.count_change());
+            return;
+        }
+        let mut float = FloatText::new();
+        for run in self.noted.chunk_by(Noted::joins) {
+            let [Noted { key, change }, ..] = run else { continue };
+            let Some(command) = change.command() else { continue };
+            let mut args = Args::new();
+            args.push(key.clone());
+            run.iter().for_each(|noted| noted.change.push_args(&mut args, &mut float));
+            ctx.replicate(command, &args);
         }
     }
 
-    /// Each key is signalled once, and each event of a key is sent once.
+    /// Signals each key once, and sends each event of a key once.
     fn notify(&self, ctx: Ctx) {
-        if let [noted] = self.noted.as_slice() {
-            let (class, event) = noted.change.event();
-            ctx.signal_modified(&noted.key);
-            ctx.notify(class, event, &noted.key);
-            if let Change::Set(..) = noted.change {
-                ctx.notify(EventClass::Generic, c"expire", &noted.key);
-            }
-            return;
-        }
-        let mut sent = Sent::room_for(self.noted.len());
-        for noted in &self.noted {
-            let (class, event) = noted.change.event();
-            if !sent.insert(noted, Some(event)) {
+        let mut sent = BTreeSet::new();
+        // Most commands make a single change, which needs no set.
+        let single = self.noted.len() == 1;
+        for Noted { key, change } in &self.noted {
+            let (class, event) = change.event();
+            if !single && !sent.insert((key.bytes(), Some(event))) {
                 continue;
             }
-            if sent.insert(noted, None) {
-                ctx.signal_modified(&noted.key);
+            if single || sent.insert((key.bytes(), None)) {
+                ctx.signal_modified(key);
             }
-            ctx.notify(class, event, &noted.key);
-            if let Change::Set(..) = noted.change {
-                ctx.notify(EventClass::Generic, c"expire", &noted.key);
+            ctx.notify(class, event, key);
+            if let Effect::Set(..) = change {
+                ctx.notify(EventClass::Generic, c"expire", key);
             }
         }
     }
@@ -162,85 +182,7 @@ struct ClearOnDrop<'e, 'a>(&'e mut Effects<'a>);
 
 impl Drop for ClearOnDrop<'_, '_> {
     fn drop(&mut self) {
-        // A call is never dropped, so a list on the heap is freed here.
-        if self.0.noted.spilled() {
-            self.0.noted = SmallVec::new();
-        } else {
-            self.0.noted.clear();
-        }
+        // A call is never dropped, so this also frees a list that has grown onto the heap.
+        self.0.noted = SmallVec::new();
     }
-}
-
-/// Changes that one command can make together.
-fn runs<'n, 'a>(noted: &'n [Noted<'a>]) -> impl Iterator<Item = &'n [Noted<'a>]> {
-    noted.chunk_by(Noted::joins)
-}
-
-/// What was sent about each key: its events, and `None` for the signal.
-enum Sent<'n> {
-    /// A list, which is fastest for a few entries.
-    Few(SmallVec<[(&'n Text<'n>, Option<&'static CStr>); 8]>),
-    /// A removal from a thousand periods makes thousands of changes.
-    Many(HashSet<(&'n [u8], Option<&'static CStr>)>),
-}
-
-impl<'n> Sent<'n> {
-    fn room_for(changes: usize) -> Sent<'n> {
-        if changes > FEW {
-            Sent::Many(HashSet::new())
-        } else {
-            Sent::Few(SmallVec::new())
-        }
-    }
-
-    /// Whether this is the first time.
-    fn insert(&mut self, noted: &'n Noted<'n>, sent: Option<&'static CStr>) -> bool {
-        match self {
-            Sent::Few(known) => {
-                let is_new = !known.iter().any(|(key, other)| *other == sent && key.is_same(&noted.key));
-                if is_new {
-                    known.push((&noted.key, sent));
-                }
-                is_new
-            }
-            Sent::Many(known) => known.insert((noted.key.bytes(), sent)),
-        }
-    }
-}
-
-fn replicate_run<'a>(ctx: Ctx, key: &Text<'a>, run: &[Noted<'a>], number: &mut FloatText) {
-    let mut args: SmallVec<[Text<'a>; 8]> = SmallVec::new();
-    args.push(key.clone());
-    let mut command = c"UNLINK";
-    for noted in run {
-        match &noted.change {
-            Change::Zadd(score, element, _) => {
-                command = c"ZADD";
-                args.extend([Text::new(number.print(*score).as_bytes()), element.clone()]);
-            }
-            Change::Zrem(element) => {
-                command = c"ZREM";
-                args.push(element.clone());
-            }
-            Change::Zremrangebyscore(through) => {
-                command = c"ZREMRANGEBYSCORE";
-                args.extend([Text::new(b"0"), Text::new(through.to_string().as_bytes())]);
-            }
-            // `Set` and `Setrange` have functions of their own.
-            Change::Set(..) | Change::Setrange(..) | Change::Unlink | Change::Vanish => {}
-            Change::Hset(field, value) => {
-                command = c"HSET";
-                args.extend([field.clone(), value.clone()]);
-            }
-            Change::Hdel(field) => {
-                command = c"HDEL";
-                args.push(field.clone());
-            }
-            Change::Pexpireat(at_ms) => {
-                command = c"PEXPIREAT";
-                args.push(Text::new(at_ms.to_string().as_bytes()));
-            }
-        }
-    }
-    ctx.replicate(command, args.iter());
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use redis_module::raw::{self, RedisModuleString};
 
-use super::effects::Change;
+use super::effects::Effect;
 use super::implicit_keys::{check_absent, check_implicit};
 use crate::error::{Error, Result};
 use crate::server::api::{Access, Key, KeyType, Text};
@@ -72,7 +72,7 @@ impl<'c> Hash<'c> {
         let (field, value) = (Text::new(member), Text::new(value));
         self.write(&field, value.raw());
         self.present = true;
-        self.call.note(&self.name, Change::Hset(field, value));
+        self.call.note(&self.name, Effect::Hset(field, value));
     }
 
     pub fn remove(&mut self, member: &[u8]) {
@@ -80,11 +80,11 @@ impl<'c> Hash<'c> {
         if !self.present || self.write(&field, HASH_DELETE) == 0 {
             return;
         }
-        self.call.note(&self.name, Change::Hdel(field));
+        self.call.note(&self.name, Effect::Hdel(field));
         // The server deletes a key with its last field.
         self.present = self.key.as_ref().is_some_and(|key| key.kind() == KeyType::Hash);
         if !self.present {
-            self.call.note(&self.name, Change::Vanish);
+            self.call.note(&self.name, Effect::Vanish);
         }
     }
 
@@ -102,7 +102,7 @@ impl<'c> Hash<'c> {
         if let Some(key) = self.key.as_mut().filter(|_| self.present) {
             key.unlink();
             self.present = false;
-            self.call.note(&self.name, Change::Unlink);
+            self.call.note(&self.name, Effect::Unlink);
         }
     }
 

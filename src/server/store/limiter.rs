@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::effects::Change;
+use super::effects::Effect;
 use super::zset::ZSet;
 use crate::error::{Error, Result};
 use crate::rate::{self, StringWrite, LEASES, LOG, NUMBERS, SHORTEST_TEXT};
@@ -76,7 +76,7 @@ impl<'c> Limiter<'c> {
     }
 }
 
-impl<'c> rate::Key for Limiter<'c> {
+impl<'c> rate::LimiterKey for Limiter<'c> {
     type Set = ZSet<'c>;
 
     fn text(&mut self) -> Result<Option<&[u8]>> {
@@ -105,11 +105,11 @@ impl<'c> rate::Key for Limiter<'c> {
                 key.set_bytes(&text);
                 key.expire_at(*expire_at_ms);
                 self.set.kind = KeyType::String;
-                self.set.note(Change::Set(text, *expire_at_ms));
+                self.set.note(Effect::Set(text, *expire_at_ms));
             }
             StringWrite::Overwrite { offset, bytes } => {
                 key.overwrite(*offset, bytes);
-                self.set.note(Change::Setrange(*offset, SmallVec::from_slice(bytes)));
+                self.set.note(Effect::Setrange(*offset, SmallVec::from_slice(bytes)));
             }
         }
     }

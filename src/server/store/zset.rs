@@ -9,7 +9,7 @@ use std::os::raw::c_int;
 use redis_module::raw::{self, RedisModuleKey};
 use smallvec::SmallVec;
 
-use super::effects::Change;
+use super::effects::Effect;
 use super::implicit_keys::{check_absent, check_implicit};
 use crate::error::{Error, Result};
 use crate::server::api::{Access, Caller, Ctx, Key, KeyType, Text};
@@ -49,8 +49,8 @@ impl<'c> ZSet<'c> {
 
     /// Opens a key to look at it, without touching it. With cursors alone, a timer can use it: they call no core command.
     /// On Redis 7.0 the clock advances in a timer, and a call could free an expired key that is open.
-    pub fn look_at(ctx: Ctx<'c>, name: Text<'c>) -> Result<ZSet<'c>> {
-        let key = Key::open(ctx, &name, Access::Look);
+    pub fn open_untouched(ctx: Ctx<'c>, name: Text<'c>) -> Result<ZSet<'c>> {
+        let key = Key::open(ctx, &name, Access::ReadUntouched);
         ZSet::of(ctx, None, name, key).checked()
     }
 
@@ -115,7 +115,7 @@ impl<'c> ZSet<'c> {
         self.key.as_ref().filter(|_| self.exists())
     }
 
-    pub(super) fn note(&self, change: Change<'c>) {
+    pub(super) fn note(&self, change: Effect<'c>) {
         if let Some(call) = self.call {
             call.note(&self.name, change);
         }
@@ -152,7 +152,7 @@ impl<'c> ZSet<'c> {
     /// The server deletes a key with its last element.
     fn note_if_gone(&self) {
         if !self.exists() {
-            self.note(Change::Vanish);
+            self.note(Effect::Vanish);
         }
     }
 }
@@ -196,8 +196,7 @@ impl<'c> SortedSet for ZSet<'c> {
         if !self.exists() {
             return Ok(Vec::new());
         }
-        let reply = self.ctx.zrange(&self.name, first, last)?;
-        let elements = (0..reply.len()).filter_map(|i| reply.text_at(i));
+        let elements = self.ctx.zrange(&self.name, first, last)?.into_iter();
         Ok(elements.filter_map(|element| self.score(&element).map(|score| (element, score))).collect())
     }
 
@@ -215,7 +214,7 @@ impl<'c> SortedSet for ZSet<'c> {
                 start(key, min, max, c_int::from(without_min), c_int::from(without_max));
             }
         }
-        KeyCursor { set: self, iteration: Iteration { key, direction, state: State::Before } }
+        KeyCursor { set: self, iteration: Iteration { key, direction, state: IterationState::Before } }
     }
 
     fn scan(&self, cursor: u64, count: u64) -> Result<(u64, Vec<Text<'c>>)> {
@@ -258,14 +257,14 @@ impl<'c> SortedSet for ZSet<'c> {
         };
         self.kind = KeyType::SortedSet;
         self.len.set(None);
-        self.note(Change::Zadd(score, element.clone(), self.put_event));
+        self.note(Effect::Zadd(score, element.clone(), self.put_event));
         put
     }
 
     fn remove(&mut self, element: &Text<'c>) -> bool {
         let removed = self.remove_unrecorded(element);
         if removed {
-            self.note(Change::Zrem(element.clone()));
+            self.note(Effect::Zrem(element.clone()));
             self.note_if_gone();
         }
         removed
@@ -285,7 +284,7 @@ impl<'c> SortedSet for ZSet<'c> {
         }
         let removed = few.iter().filter(|element| self.remove_unrecorded(element)).count();
         if removed > 0 {
-            self.note(Change::Zremrangebyscore(score));
+            self.note(Effect::Zremrangebyscore(score));
             self.note_if_gone();
         }
         Ok(())
@@ -295,13 +294,13 @@ impl<'c> SortedSet for ZSet<'c> {
         let Some(key) = self.key.as_mut().filter(|_| self.kind != KeyType::Empty) else { return };
         key.unlink();
         self.refresh();
-        self.note(Change::Unlink);
+        self.note(Effect::Unlink);
     }
 
     fn expire_at(&mut self, at_ms: i64) {
         if let Some(key) = self.key.as_mut().filter(|_| self.kind != KeyType::Empty) {
             key.expire_at(at_ms);
-            self.note(Change::Pexpireat(at_ms));
+            self.note(Effect::Pexpireat(at_ms));
         }
     }
 }
@@ -319,13 +318,13 @@ impl<'c> Iterator for KeyCursor<'_, 'c> {
     fn next(&mut self) -> Option<(Text<'c>, f64)> {
         // In a range without elements the first one is null, so there is no need to ask whether there is one.
         let key = match self.iteration.state {
-            State::Before => self.iteration.key?,
+            IterationState::Before => self.iteration.key?,
             _ => self.iteration.advance()?,
         };
         let mut score = 0.0;
         // SAFETY: the iteration is at an element, or the range has none; the string that is made is ours.
         let element = unsafe { Text::take(api!(RedisModule_ZsetRangeCurrentElement)(key, &mut score)) };
-        self.iteration.state = if element.is_some() { State::AtElement } else { State::Ended };
+        self.iteration.state = if element.is_some() { IterationState::AtElement } else { IterationState::Ended };
         element.map(|element| (element, score))
     }
 }
@@ -348,11 +347,11 @@ struct Iteration {
     /// `None` for an empty set.
     key: Option<*mut RedisModuleKey>,
     direction: Direction,
-    state: State,
+    state: IterationState,
 }
 
 #[derive(PartialEq)]
-enum State {
+enum IterationState {
     /// The server is at the first element, which was not returned yet.
     Before,
     AtElement,
@@ -367,13 +366,13 @@ impl Iteration {
         // SAFETY: the key is an open sorted set with an iteration, and nothing else uses it.
         let is_there = unsafe {
             match (&self.state, self.direction) {
-                (State::Before, _) => api!(RedisModule_ZsetRangeEndReached)(key) == 0,
-                (State::AtElement, Direction::Up) => api!(RedisModule_ZsetRangeNext)(key) != 0,
-                (State::AtElement, Direction::Down) => api!(RedisModule_ZsetRangePrev)(key) != 0,
-                (State::Ended, _) => false,
+                (IterationState::Before, _) => api!(RedisModule_ZsetRangeEndReached)(key) == 0,
+                (IterationState::AtElement, Direction::Up) => api!(RedisModule_ZsetRangeNext)(key) != 0,
+                (IterationState::AtElement, Direction::Down) => api!(RedisModule_ZsetRangePrev)(key) != 0,
+                (IterationState::Ended, _) => false,
             }
         };
-        self.state = if is_there { State::AtElement } else { State::Ended };
+        self.state = if is_there { IterationState::AtElement } else { IterationState::Ended };
         is_there.then_some(key)
     }
 }

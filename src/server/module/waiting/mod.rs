@@ -16,7 +16,6 @@ mod table;
 
 use std::ffi::CStr;
 use std::os::raw::{c_int, c_void};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redis_module::raw::{self, RedisModuleBlockedClient, RedisModuleCtx, RedisModuleEvent, RedisModuleString};
@@ -24,11 +23,12 @@ use redis_module::raw::{self, RedisModuleBlockedClient, RedisModuleCtx, RedisMod
 use super::super::api::{on_cron, Blocked, Ctx, Refusal, Reply, SavedReply, Text, Timer};
 use super::super::store::ZSet;
 use super::super::Call;
+use super::guarded;
 use crate::due::{next_due, MAX_NOW_MS};
 use crate::error::{Error, Result};
 use crate::stats;
 use clock::{regular_check, Now};
-use table::{Clock, Table, Waiter};
+use table::{Table, Waiter};
 
 /// So many keys are checked without a pause: a few tenths of a millisecond.
 const CHECKS_WITHOUT_PAUSE: usize = 256;
@@ -48,15 +48,12 @@ pub fn count() -> u64 {
     TABLE.try_lock().map_or(0, |table| table.len() as u64)
 }
 
-/// What a client waits for, and how long.
-pub struct Wait<'a> {
-    /// The command to run when something is due.
+/// What a client waits for, and how long: see [`Waiter`].
+pub struct WaitRequest<'a> {
     pub command: &'static CStr,
-    /// Its arguments, without `BLOCK` and `NOW`.
     pub args: Vec<Text<'a>>,
-    /// Whether the server refuses the command while it has no memory for it.
     pub needs_memory: bool,
-    /// The time on the client's own clock, if it has one.
+    /// What the client gave with `NOW`.
     pub own_now: Option<i64>,
     /// Milliseconds; `None` for ever.
     pub timeout_ms: Option<u64>,
@@ -64,7 +61,7 @@ pub struct Wait<'a> {
 
 /// Makes the calling client wait for a key. `next` is when the first item of the key is due. Returns false if the server
 /// does not let the client wait.
-pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) -> bool {
+pub fn wait(call: &Call, key: &Text, wait: &WaitRequest, next: Option<i64>) -> bool {
     // Before the client is no longer one that runs a command.
     call.propagate_and_notify();
     let user = call.ctx.user_name();
@@ -76,30 +73,30 @@ pub fn wait(call: &Call, key: &Text, wait: &Wait, next: Option<i64>) -> bool {
         command: wait.command,
         args: wait.args.iter().map(|arg| Text::new(arg.bytes())).collect(),
         needs_memory: wait.needs_memory,
-        clock: wait.own_now.map_or(Clock::Server, |own| Clock::Own(own.saturating_sub_unsigned(now.ticks))),
+        own_clock: wait.own_now.map(|own| own.saturating_sub_unsigned(now.ticks)),
         // One more, because the current millisecond has already begun: the client must not time out early.
         deadline: wait.timeout_ms.map(|ms| now.ticks.saturating_add(ms).saturating_add(1)),
     };
     let mut table = table();
-    let number = table.enter(call.ctx.database(), key, waiter);
+    let number = table.add(call.ctx.database(), key, waiter);
     plan(&mut table, &now, number, next);
     start_timer(&mut table, call.ctx, &now);
     true
 }
 
 /// Serves the clients that wait for a key, before the calling client takes what is due.
-pub fn serve_first(call: &Call, key: &Text) {
+pub fn serve_waiters_first(call: &Call, key: &Text) {
     let number = table().number_of(call.ctx.database(), key.bytes());
     // In a transaction or a script, whoever waits is served after it. That includes commands that `serve` runs.
     if let Some(number) = number.filter(|_| call.ctx.may_block()) {
         let now = Now::read(call.ctx);
-        end_waits(call.ctx, &now, number);
+        end_timed_out(call.ctx, &now, number);
         serve(call.ctx, &now, number);
     }
 }
 
 /// Says that a key has an item that is due at this time, so that waiting clients get it.
-pub fn tell(call: &Call, key: &Text, due: i64) {
+pub fn notify_waiters(call: &Call, key: &Text, due: i64) {
     let mut table = table();
     if let Some(number) = table.number_of(call.ctx.database(), key.bytes()) {
         let now = Now::read(call.ctx);
@@ -120,7 +117,7 @@ fn plan(table: &mut Table, now: &Now, number: u64, next: Option<i64>) {
 
 /// Starts the timer for the earliest planned check, unless it fires by then.
 fn start_timer(table: &mut Table, ctx: Ctx, now: &Now) {
-    let Some(at) = table.first_look() else { return };
+    let Some(at) = table.first_check() else { return };
     if table.timer.as_ref().is_some_and(|(_, fires)| *fires <= at) {
         return;
     }
@@ -151,7 +148,7 @@ fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
     let mut served = Served::default();
     let Some(name) = table().queue(number).map(|queue| queue.name.clone()) else { return served };
     // If the key holds another type, clients keep waiting, as with the core's blocking commands.
-    let first_due = || ZSet::look_at(ctx, name.clone()).ok().and_then(|mut items| next_due(&mut items));
+    let first_due = || ZSet::open_untouched(ctx, name.clone()).ok().and_then(|mut items| next_due(&mut items));
     while let Some(due) = first_due() {
         if table().queue(number).is_none_or(|queue| due > queue.latest_clock(now)) {
             served.next = Some(due);
@@ -159,10 +156,10 @@ fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
         }
         let Some((waiter, own_now)) = first_ready(ctx, now, number, due) else { break };
         match run_for(ctx, &waiter, own_now) {
-            Outcome::NotPermitted => release(ctx, waiter.blocked, Err(Error::no_longer_permitted())),
+            CommandResult::NotPermitted => release(ctx, waiter.blocked, Err(Error::no_longer_permitted())),
             // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
-            Outcome::Refused => break,
-            Outcome::Ran { reply, wrote } if reply.is_empty_array() => {
+            CommandResult::Refused => break,
+            CommandResult::Ran { reply, wrote } if reply.is_empty_array() => {
                 // It moved dead items. There may be others behind them, which are for the next check.
                 if wrote {
                     served.changed = true;
@@ -170,7 +167,7 @@ fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
                 }
                 break;
             }
-            Outcome::Ran { reply, .. } => {
+            CommandResult::Ran { reply, .. } => {
                 served.changed = true;
                 release(ctx, waiter.blocked, Ok(reply));
             }
@@ -185,17 +182,14 @@ fn first_ready(ctx: Ctx, now: &Now, number: u64, due: i64) -> Option<(Waiter, Op
     let no_memory = ctx.is_out_of_memory();
     let able = table.queue(number)?.waiters().filter(|waiter| !(no_memory && waiter.needs_memory));
     let mut ready = able.filter_map(|waiter| {
-        let own_now = match waiter.clock {
-            Clock::Server => None,
-            Clock::Own(ahead) => Some(now.on_own_clock(ahead).clamp(0, MAX_NOW_MS)),
-        };
+        let own_now = waiter.own_clock.map(|ahead| now.on_own_clock(ahead).clamp(0, MAX_NOW_MS));
         (due <= own_now.unwrap_or(now.server_ms)).then(|| (waiter.clone(), own_now))
     });
     ready.next()
 }
 
 /// What became of the command of a waiting client.
-enum Outcome {
+enum CommandResult {
     /// Its user may no longer run it.
     NotPermitted,
     /// The server did not run it.
@@ -208,30 +202,30 @@ enum Outcome {
 }
 
 /// Runs the command of a waiting client once more.
-fn run_for(ctx: Ctx, waiter: &Waiter, own_now: Option<i64>) -> Outcome {
+fn run_for(ctx: Ctx, waiter: &Waiter, own_now: Option<i64>) -> CommandResult {
     let now = own_now.map(|now| [Text::new(b"NOW"), Text::new(now.to_string().as_bytes())]);
     let args: Vec<&Text> = waiter.args.iter().chain(now.iter().flatten()).collect();
     // An error can be the server's or the command's. Only a command that ran is counted.
     let (calls, writes) = (stats::DUE.calls(), stats::WRITES.get());
     match ctx.run_for(waiter.user.as_ref(), waiter.command, &args) {
-        None => Outcome::NotPermitted,
-        Some(_) if stats::DUE.calls() == calls => Outcome::Refused,
-        Some(reply) => Outcome::Ran { reply, wrote: stats::WRITES.get() != writes },
+        None => CommandResult::NotPermitted,
+        Some(_) if stats::DUE.calls() == calls => CommandResult::Refused,
+        Some(reply) => CommandResult::Ran { reply, wrote: stats::WRITES.get() != writes },
     }
 }
 
 /// Ends the wait of a client with a reply.
 fn release(ctx: Ctx, blocked: Blocked, answer: Result<SavedReply>) {
-    if table().leave(ctx, blocked) {
+    if table().remove(ctx, blocked) {
         // SAFETY: the client was in the table. It is in there only once, and only until it is released.
         unsafe { blocked.release(Box::into_raw(Box::new(answer)).cast()) };
     }
 }
 
 /// Ends the wait of a client that has already got a reply, or is gone.
-fn forget(ctx: Ctx, blocked: Blocked) {
+fn release_unanswered(ctx: Ctx, blocked: Blocked) {
     // A client that was released before is no longer in the table.
-    if table().leave(ctx, blocked) {
+    if table().remove(ctx, blocked) {
         // SAFETY: the client was in the table. It is in there only once, and only until it is released.
         unsafe { blocked.release(std::ptr::null_mut()) };
     }
@@ -239,88 +233,75 @@ fn forget(ctx: Ctx, blocked: Blocked) {
 
 /// Ends all waits that have timed out, with an empty reply. This comes before anybody is served: a client whose wait is
 /// over may no longer be there to take an item.
-fn end_waits(ctx: Ctx, now: &Now, number: u64) {
+fn end_timed_out(ctx: Ctx, now: &Now, number: u64) {
     let ended = table().queue(number).map(|queue| queue.ended_by(now.ticks)).unwrap_or_default();
     ended.into_iter().for_each(|blocked| release(ctx, blocked, Ok(SavedReply::Array(Vec::new()))));
 }
 
 /// Ends all waits for a key with an error. Returns whether the key was changed, which it was not.
-fn send_away(ctx: Ctx, number: u64, error: fn() -> Error) -> bool {
+fn fail_all(ctx: Ctx, number: u64, error: fn() -> Error) -> bool {
     let all = |queue: &mut table::Queue| queue.waiters().map(|waiter| waiter.blocked).collect();
     let all: Vec<Blocked> = table().queue(number).map(all).unwrap_or_default();
     all.into_iter().for_each(|blocked| release(ctx, blocked, Err(error())));
     false
 }
 
-/// What the server allows at the moment.
-struct Allowed {
-    /// It is a node of a cluster: the keys may be elsewhere.
-    is_cluster: bool,
-    may_write: bool,
-}
-
 /// Checks the keys whose check is due, and stops after the first one that changed: all changes in one call of a timer
 /// are propagated as one transaction, and changes of different keys should not be in the same transaction. If very many
 /// checks are due, it pauses.
-fn look_at_keys(ctx: Ctx) {
+fn check_keys(ctx: Ctx) {
     table().timer = None;
     // Asked once, because nothing that is checked below changes it. The clock does not have to be read for each key.
     let now = Now::read(ctx);
-    let allowed = Allowed { is_cluster: ctx.is_cluster(), may_write: ctx.may_write_by_itself() };
+    let (is_cluster, may_write) = (ctx.is_cluster(), ctx.may_write_by_itself());
     for _ in 0..CHECKS_WITHOUT_PAUSE {
-        let Some(number) = table().take_look(now.ticks) else { break };
-        if look(ctx, &now, &allowed, number) {
+        let Some(number) = table().take_due_check(now.ticks) else { break };
+        if check_key(ctx, &now, number, is_cluster, may_write) {
             return start_timer(&mut table(), ctx, &Now::read(ctx));
         }
     }
     let (mut table, now) = (table(), Now::read(ctx));
-    if let Some(at) = table.first_look() {
+    if let Some(at) = table.first_check() {
         start_timer_at(&mut table, ctx, &now, at.max(now.ticks.saturating_add(PAUSE_MS)));
     }
 }
 
 /// Ends waits for a key that timed out, serves the other clients, and plans the next check. Returns whether the
 /// key was changed.
-fn look(ctx: Ctx, now: &Now, allowed: &Allowed, number: u64) -> bool {
+fn check_key(ctx: Ctx, now: &Now, number: u64, is_cluster: bool, may_write: bool) -> bool {
     let Some((database, name)) = table().queue(number).map(|queue| (queue.database, queue.name.clone())) else {
         return false;
     };
     ctx.select(database);
     // The server ends the waits of its own blocking commands in the same cases.
-    match allowed.is_cluster.then(|| ctx.refusal_to_read(&name)).flatten() {
-        Some(Refusal::KeyMoved) => return send_away(ctx, number, Error::key_moved),
-        Some(Refusal::ClusterDown) => return send_away(ctx, number, Error::cluster_down),
+    // In a cluster the key may be elsewhere by now.
+    match is_cluster.then(|| ctx.refusal_to_read(&name)).flatten() {
+        Some(Refusal::KeyMoved) => return fail_all(ctx, number, Error::key_moved),
+        Some(Refusal::ClusterDown) => return fail_all(ctx, number, Error::cluster_down),
         _ => {}
     }
-    end_waits(ctx, now, number);
-    let served = if allowed.may_write { serve(ctx, now, number) } else { Served::default() };
+    end_timed_out(ctx, now, number);
+    let served = if may_write { serve(ctx, now, number) } else { Served::default() };
     plan(&mut table(), now, number, served.next);
     served.changed
 }
 
 /// Subscribes to the server's cron, which fires even if the server's clock is set back. Returns whether that worked.
 pub fn start(ctx: Ctx) -> bool {
-    on_cron(ctx, Some(on_turn))
-}
-
-/// Runs the body of a callback. A panic must not leave it, because it would abort the server.
-fn guarded(act: impl FnOnce()) -> c_int {
-    // The panic hook has already logged the panic.
-    let _ = catch_unwind(AssertUnwindSafe(act));
-    raw::REDISMODULE_OK as c_int
+    on_cron(ctx, Some(on_cron_event))
 }
 
 unsafe extern "C" fn on_timer(ctx: *mut RedisModuleCtx, _: *mut c_void) {
     // SAFETY: the context lives during the call.
-    guarded(|| look_at_keys(unsafe { Ctx::new(ctx) }));
+    guarded(|| check_keys(unsafe { Ctx::new(ctx) }));
 }
 
 /// Starts the timer again if it is late. The server's timers fire by its clock: if that is set back, they wait until it
 /// has caught up.
-unsafe extern "C" fn on_turn(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
+unsafe extern "C" fn on_cron_event(ctx: *mut RedisModuleCtx, _: RedisModuleEvent, _: u64, _: *mut c_void) {
     guarded(|| {
         let mut table = table();
-        let Some(at) = table.first_look() else { return };
+        let Some(at) = table.first_check() else { return };
         // SAFETY: the context lives during the call.
         let ctx = unsafe { Ctx::new(ctx) };
         let now = Now::read(ctx);
@@ -347,7 +328,8 @@ unsafe extern "C" fn on_reply(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModule
             // The client is gone.
             None => {}
         }
-    })
+    });
+    raw::REDISMODULE_OK as c_int
 }
 
 /// Called for `CLIENT UNBLOCK`, which ends a wait like a timeout.
@@ -356,14 +338,15 @@ unsafe extern "C" fn on_unblock(ctx: *mut RedisModuleCtx, _: *mut *mut RedisModu
         // SAFETY: the context lives during the call.
         let ctx = unsafe { Ctx::new(ctx) };
         Reply::new(ctx).array(0);
-        forget(ctx, ctx.blocked());
-    })
+        release_unanswered(ctx, ctx.blocked());
+    });
+    raw::REDISMODULE_OK as c_int
 }
 
 /// Called when the client was closed or killed, or when the server ended its wait with an error.
 unsafe extern "C" fn on_gone(ctx: *mut RedisModuleCtx, blocked: *mut RedisModuleBlockedClient) {
     // SAFETY: the context lives during the call; the client is one of ours.
-    guarded(|| unsafe { forget(Ctx::new(ctx), Blocked::of(blocked)) });
+    guarded(|| unsafe { release_unanswered(Ctx::new(ctx), Blocked::of(blocked)) });
 }
 
 unsafe extern "C" fn free_answer(_: *mut RedisModuleCtx, answer: *mut c_void) {

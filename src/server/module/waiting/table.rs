@@ -7,28 +7,19 @@ use std::os::raw::c_int;
 use super::clock::Now;
 use crate::server::api::{Blocked, Ctx, Text, Timer};
 
-/// The clock by which an item must be due for a client.
-#[derive(Clone, Copy)]
-pub enum Clock {
-    /// The server's.
-    Server,
-    /// The client's own, as it was given with `NOW`: so many milliseconds ahead of the monotonic clock.
-    Own(i64),
-}
-
-/// A client that waits.
+/// A client that waits, and the command to run for it when something is due.
 #[derive(Clone)]
 pub struct Waiter {
     pub blocked: Blocked,
     /// The name of its user; `None` for a client that may do everything.
     pub user: Option<Text<'static>>,
-    /// The command to run for it when something is due.
     pub command: &'static CStr,
-    /// The command's arguments, without `BLOCK` and `NOW`.
+    /// Without `BLOCK` and `NOW`.
     pub args: Vec<Text<'static>>,
     /// The server refuses the command while it has no memory for it.
     pub needs_memory: bool,
-    pub clock: Clock,
+    /// How many milliseconds its own clock, which it gave with `NOW`, is ahead of the monotonic one.
+    pub own_clock: Option<i64>,
     /// When its wait times out, in ticks of the monotonic clock.
     pub deadline: Option<u64>,
 }
@@ -41,25 +32,25 @@ pub struct Queue {
     waiters: BTreeMap<u64, Waiter>,
     /// The deadline and the arrival of each client that has a deadline.
     deadlines: BTreeSet<(u64, u64)>,
-    /// How far the clock of each client with a clock of its own is ahead, and the client's arrival.
+    /// [`Waiter::own_clock`] and the arrival of each client that has one.
     own_clocks: BTreeSet<(i64, u64)>,
     /// When the key is checked next, in ticks of the monotonic clock.
-    look: Option<u64>,
+    next_check: Option<u64>,
 }
 
 /// All waiting clients.
 pub struct Table {
-    /// By their numbers. A place is used again once nobody waits for its key.
+    /// By their numbers. A number is used again once nobody waits for its key.
     queues: Vec<Option<Queue>>,
-    /// The places without a queue.
+    /// The positions without a queue.
     free: BTreeSet<u64>,
     /// The number of a key's queue.
     numbers: BTreeMap<(c_int, Vec<u8>), u64>,
     /// The queue and the arrival of each client.
-    places: BTreeMap<Blocked, (u64, u64)>,
+    positions: BTreeMap<Blocked, (u64, u64)>,
     last_arrival: u64,
     /// When the key of each queue is checked next, and the number of the queue.
-    looks: BTreeSet<(u64, u64)>,
+    checks: BTreeSet<(u64, u64)>,
     /// The timer for the first of these checks, and when it fires.
     pub timer: Option<(Timer, u64)>,
 }
@@ -73,16 +64,16 @@ impl Table {
             queues: Vec::new(),
             free: BTreeSet::new(),
             numbers: BTreeMap::new(),
-            places: BTreeMap::new(),
+            positions: BTreeMap::new(),
             last_arrival: 0,
-            looks: BTreeSet::new(),
+            checks: BTreeSet::new(),
             timer: None,
         }
     }
 
     /// How many clients wait.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.positions.len()
     }
 
     /// For how many keys they wait.
@@ -103,14 +94,14 @@ impl Table {
     }
 
     /// Puts a client at the end of the queue of a key. Returns the number of the queue.
-    pub fn enter(&mut self, database: c_int, name: &Text, waiter: Waiter) -> u64 {
+    pub fn add(&mut self, database: c_int, name: &Text, waiter: Waiter) -> u64 {
         self.last_arrival = self.last_arrival.wrapping_add(1);
         let (arrival, blocked) = (self.last_arrival, waiter.blocked);
         let number = self.number_of(database, name.bytes()).unwrap_or_else(|| self.add_queue(database, name));
         if let Some(queue) = self.queue(number) {
             queue.insert(arrival, waiter);
         }
-        self.places.insert(blocked, (number, arrival));
+        self.positions.insert(blocked, (number, arrival));
         number
     }
 
@@ -118,7 +109,7 @@ impl Table {
         let queue = Some(Queue::new(database, name));
         let number = self.free.pop_first().unwrap_or(self.queues.len() as u64);
         match usize::try_from(number).ok().and_then(|at| self.queues.get_mut(at)) {
-            Some(place) => *place = queue,
+            Some(unused) => *unused = queue,
             None => self.queues.push(queue),
         }
         self.numbers.insert((database, name.bytes().to_vec()), number);
@@ -128,8 +119,8 @@ impl Table {
     fn remove_queue(&mut self, number: u64) {
         let Some(queue) = usize::try_from(number).ok().and_then(|at| self.queues.get_mut(at)?.take()) else { return };
         self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
-        if let Some(at) = queue.look {
-            self.looks.remove(&(at, number));
+        if let Some(at) = queue.next_check {
+            self.checks.remove(&(at, number));
         }
         self.free.insert(number);
         if self.numbers.is_empty() {
@@ -141,34 +132,34 @@ impl Table {
     /// Plans a check of a queue's key at this time, unless an earlier one is planned.
     pub fn plan(&mut self, number: u64, at: u64) {
         let Some(queue) = self.queue(number) else { return };
-        if queue.look.is_some_and(|planned| planned <= at) {
+        if queue.next_check.is_some_and(|planned| planned <= at) {
             return;
         }
-        if let Some(later) = queue.look.replace(at) {
-            self.looks.remove(&(later, number));
+        if let Some(later) = queue.next_check.replace(at) {
+            self.checks.remove(&(later, number));
         }
-        self.looks.insert((at, number));
+        self.checks.insert((at, number));
     }
 
     /// When the next check of any key is planned.
-    pub fn first_look(&self) -> Option<u64> {
-        self.looks.first().map(|(at, _)| *at)
+    pub fn first_check(&self) -> Option<u64> {
+        self.checks.first().map(|(at, _)| *at)
     }
 
     /// Returns a queue whose check is due, and removes the check from the plan.
-    pub fn take_look(&mut self, ticks: u64) -> Option<u64> {
-        let (_, number) = self.looks.first().filter(|(at, _)| *at <= ticks).copied()?;
-        self.looks.pop_first();
+    pub fn take_due_check(&mut self, ticks: u64) -> Option<u64> {
+        let (_, number) = self.checks.first().filter(|(at, _)| *at <= ticks).copied()?;
+        self.checks.pop_first();
         if let Some(queue) = self.queue(number) {
-            queue.look = None;
+            queue.next_check = None;
         }
         Some(number)
     }
 
     /// Removes a client, and returns whether it was in the table. The last client of a queue removes the queue, and
     /// the last queue stops the timer.
-    pub fn leave(&mut self, ctx: Ctx, blocked: Blocked) -> bool {
-        let Some((number, arrival)) = self.places.remove(&blocked) else { return false };
+    pub fn remove(&mut self, ctx: Ctx, blocked: Blocked) -> bool {
+        let Some((number, arrival)) = self.positions.remove(&blocked) else { return false };
         let Some(queue) = self.queue(number) else { return false };
         queue.remove(arrival);
         if queue.waiters.is_empty() {
@@ -189,21 +180,19 @@ impl Queue {
             waiters: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             own_clocks: BTreeSet::new(),
-            look: None,
+            next_check: None,
         }
     }
 
     fn insert(&mut self, arrival: u64, waiter: Waiter) {
         self.deadlines.extend(waiter.deadline.map(|deadline| (deadline, arrival)));
-        if let Clock::Own(ahead) = waiter.clock {
-            self.own_clocks.insert((ahead, arrival));
-        }
+        self.own_clocks.extend(waiter.own_clock.map(|ahead| (ahead, arrival)));
         self.waiters.insert(arrival, waiter);
     }
 
     fn remove(&mut self, arrival: u64) {
         let Some(waiter) = self.waiters.remove(&arrival) else { return };
-        if let Clock::Own(ahead) = waiter.clock {
+        if let Some(ahead) = waiter.own_clock {
             self.own_clocks.remove(&(ahead, arrival));
         }
         if let Some(deadline) = waiter.deadline {

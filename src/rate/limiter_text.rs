@@ -25,7 +25,7 @@ const MAX_WINDOWS: usize = 1_000;
 pub const SHORTEST_TEXT: usize = 21;
 
 #[derive(Clone, Debug)]
-struct LineWindow {
+struct StoredWindow {
     name: WindowName,
     state: WindowState,
     /// Where its numbers begin in the text.
@@ -34,7 +34,7 @@ struct LineWindow {
     widths: [usize; 3],
 }
 
-impl LineWindow {
+impl StoredWindow {
     fn numbers(&self) -> impl Iterator<Item = (u128, usize)> {
         numbers(self.state).into_iter().zip(self.widths).take(self.name.numbers())
     }
@@ -45,14 +45,14 @@ fn numbers(WindowState { at_ms, amount, previous }: WindowState) -> [u128; 3] {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line {
+pub(super) struct LimiterText {
     text: ShortText,
-    windows: SmallVec<[LineWindow; 1]>,
+    windows: SmallVec<[StoredWindow; 1]>,
     /// What differs from the text that was parsed; `None` if all of it may.
     changed: Option<Range<usize>>,
 }
 
-impl Line {
+impl LimiterText {
     /// Reads a text into a line that is empty. Anything that a limiter would not have written is
     /// [`Error::not_a_string_limiter()`]. Not a function that returns the line: it is large, and would be copied several times.
     pub fn read(&mut self, text: &[u8]) -> Result<()> {
@@ -70,7 +70,7 @@ impl Line {
                 (*value, numbers) = digits::leading(number)?;
                 *width = number.len().saturating_sub(numbers.len());
             }
-            self.windows.push(LineWindow { name, state: name.state(values)?, start, widths });
+            self.windows.push(StoredWindow { name, state: name.state(values)?, start, widths });
             rest = numbers;
             if self.windows.len() > MAX_WINDOWS {
                 return None;
@@ -111,7 +111,7 @@ impl Line {
             }
             None => {
                 let width = digits::width(most);
-                let mut window = LineWindow { name, state, start: 0, widths: [TIME_WIDTH, width, width] };
+                let mut window = StoredWindow { name, state, start: 0, widths: [TIME_WIDTH, width, width] };
                 if self.windows.is_empty() {
                     self.text = ShortText::from_slice(HEADER);
                 }
@@ -158,7 +158,7 @@ impl Line {
         expiry: Option<i64>,
     ) -> u128 {
         let others = self.windows.iter().filter(|window| !is_of_call(window.name));
-        let wait = |window: &LineWindow| {
+        let wait = |window: &StoredWindow| {
             let wait = clock.until(window.name.end(&window.state));
             match window.name {
                 WindowName::Gcra(_) => expiry.map_or(wait, |at_ms| wait.min(clock.until_expiry(at_ms))),
@@ -170,7 +170,7 @@ impl Line {
 }
 
 /// Appends a window to a text, with room for its numbers.
-fn append(text: &mut ShortText, window: &mut LineWindow) {
+fn append(text: &mut ShortText, window: &mut StoredWindow) {
     text.push(b' ');
     window.name.push(text);
     window.start = text.len().saturating_add(1);
@@ -186,7 +186,7 @@ fn append(text: &mut ShortText, window: &mut LineWindow) {
 
 /// Writes the numbers of a window over those in the text, which are these. Returns what changed, from the first digit that
 /// did to the end of the last number that did; `None` if a number does not fit.
-fn rewrite(text: &mut [u8], window: &LineWindow, before: [u128; 3]) -> Option<Range<usize>> {
+fn rewrite(text: &mut [u8], window: &StoredWindow, before: [u128; 3]) -> Option<Range<usize>> {
     let (mut start, mut changed) = (window.start, 0..0);
     for ((number, width), before) in window.numbers().zip(before) {
         let end = start.saturating_add(width);
