@@ -129,7 +129,7 @@ fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result
     let values = input.tuple(&schema);
     let write = WriteRequest {
         scores: if input.byte() == 1 { Scores::Add } else { Scores::Set },
-        only: input.pick(&[Condition::Any, Condition::New, Condition::Existing]),
+        condition: input.pick(&[Condition::Any, Condition::New, Condition::Existing]),
         update: input.pick(&[Update::Set, Update::Best]),
         keep: input.bool().then(|| 1 + u64::from(input.byte() % 8)),
         now: input.word() as i64,
