@@ -166,7 +166,7 @@ impl<T> Setting<T> {
         self.0.is_some()
     }
 
-    pub fn value(&self) -> Option<&T> {
+    pub fn as_ref(&self) -> Option<&T> {
         self.0.as_ref().map(|(value, _)| value)
     }
 

@@ -377,11 +377,11 @@ impl<'a> TakeOptions<'a> {
                     attempts.set(args.value_of("ATTEMPTS")?.number_in("ATTEMPTS", 1..=MAX_ATTEMPTS)?, "ATTEMPTS")?;
                 }
                 b"DEAD" if claims => {
-                    let others: Vec<&Text> = std::iter::once(&key).chain(hash.value()).collect();
+                    let others: Vec<&Text> = std::iter::once(&key).chain(hash.as_ref()).collect();
                     dead.set(other_key(call, &mut args, "DEAD", KeyUse::Change, &others)?, "DEAD")?;
                 }
                 b"DATA" => {
-                    let others: Vec<&Text> = std::iter::once(&key).chain(dead.value()).collect();
+                    let others: Vec<&Text> = std::iter::once(&key).chain(dead.as_ref()).collect();
                     hash.set(other_key(call, &mut args, "DATA", hash_use, &others)?, "DATA")?;
                 }
                 b"BLOCK" => {
