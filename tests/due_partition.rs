@@ -16,12 +16,6 @@ fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_millis() as i64
 }
 
-fn signal(server: &Server, signal: libc::c_int) {
-    // SAFETY: a signal to a process that the test started.
-    let status = unsafe { libc::kill(server.process_id() as libc::pid_t, signal) };
-    assert_eq!(status, 0);
-}
-
 fn short_timeout(builder: Builder) -> Builder {
     builder.config("cluster-node-timeout 2000").config("cluster-replica-validity-factor 0")
 }
@@ -71,7 +65,7 @@ fn partition(cluster: &Cluster, key: &str) {
     let left = reply(&mut con, &format!("ZRANGE {key} 0 -1"));
     assert_eq!(reply(&mut con, "WAIT 1 10000"), "1");
     for node in &others {
-        signal(node, libc::SIGSTOP);
+        node.signal(libc::SIGSTOP);
     }
     wait_until(|| reply(&mut con, &format!("DUE.POP {key}.none")).starts_with("CLUSTERDOWN"));
     let down = now();
@@ -92,9 +86,9 @@ fn partition(cluster: &Cluster, key: &str) {
         waiting.elapsed().as_millis() > 500
     });
     // Now the majority is all there is, and elects a primary.
-    signal(primary, libc::SIGSTOP);
+    primary.signal(libc::SIGSTOP);
     for node in &others {
-        signal(node, libc::SIGCONT);
+        node.signal(libc::SIGCONT);
     }
     wait_until(|| replica.info("role") == "master");
     let mut elected = replica.connect();
@@ -123,7 +117,7 @@ fn partition(cluster: &Cluster, key: &str) {
         again.len(),
         delivered.len() + again.len() - all.len()
     );
-    signal(primary, libc::SIGCONT);
+    primary.signal(libc::SIGCONT);
     cluster.wait_until_whole();
     cluster.wait_for_replicas();
 }

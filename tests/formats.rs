@@ -81,6 +81,17 @@ const CASES: &[Case] = &[
             "RANK.ADD b AT 2000000000005 4194303 ann",
         ],
     ),
+    // Past the size up to which sorted sets are kept in a compact form.
+    large("large and plain", &["RANK.ADD b * 0.{n} m{n}"]),
+    large("large and packed", &["RANK.CREATE b FIELD a DIGITS 3 FIELD b ASC BITS 8", "RANK.ADD b * {n} 7 m{n}"]),
+    large("large and coded, members that fit", &["RANK.CREATE b FIELD a INT", "RANK.ADD b * {n}00 m{n}"]),
+    large(
+        "large and coded, members that do not fit",
+        &[
+            "RANK.CREATE b FIELD a INT FIELD b INT TIES FIRST SINCE 1999999999000",
+            "RANK.ADD b AT 2000000000000 * {n}000000000 {n}000000000 m{n}",
+        ],
+    ),
     Case {
         name: "a shard",
         keys: &["b:2:{2}"],
@@ -136,7 +147,47 @@ const CASES: &[Case] = &[
             "DUE.POP s COUNT 9 NOW 2000000200000",
         ],
     },
+    Case {
+        name: "a schedule with payloads, and a trigger during the work",
+        keys: &["s", "p"],
+        make: &[
+            "DUE.ADD s DATA p 1 AT 2000000000001 one",
+            "DUE.ADD s DATA p 2 AT 2000000000000 two",
+            "DUE.ADD s DATA p {\"n\":3} AT 2000000100000 later",
+            "DUE.CLAIM s LEASE 30s DATA p NOW 2000000000000",
+            "DUE.ADD s DATA p 2b AGAIN two",
+        ],
+        reads: &["HGET p two", "ZSCORE s later"],
+        writes: &[
+            "DUE.ACK s DATA p TOKEN two",
+            // It is due when its work ended, before this time.
+            "ZRANGEBYSCORE s 1 1999999999999",
+            "HMGET p one two later",
+        ],
+    },
+    Case {
+        name: "a schedule with an item that failed twice",
+        keys: &["s"],
+        make: &[
+            "DUE.ADD s AT 2000000000000 ill",
+            "DUE.CLAIM s LEASE 1s NOW 2000000000000",
+            "DUE.CLAIM s LEASE 1s NOW 2000000002000",
+        ],
+        reads: &[],
+        writes: &["DUE.CLAIM s ATTEMPTS 2 DEAD d NOW 2000000004000", "ZRANGE d 0 -1", "EXISTS s"],
+    },
 ];
+
+const fn large(name: &'static str, make: &'static [&'static str]) -> Case {
+    let reads = &["RANK.RANGE b 40 45 ORDINAL WITHTIME", "RANK.GET b m77", "RANK.COUNT b"];
+    Case { name, keys: &["b"], make, reads, writes: &["RANK.REM b m77", "RANK.GET b m78", "RANK.CLEAR b"] }
+}
+
+/// What stands behind ` *` is written for each n below 150.
+fn expanded(command: &str) -> String {
+    let Some((start, each)) = command.split_once(" *") else { return command.to_string() };
+    (0..150).fold(start.to_string(), |line, n| line + &each.replace("{n}", &n.to_string()))
+}
 
 const fn limiter(
     name: &'static str,
@@ -262,7 +313,8 @@ fn write_the_fixtures_of_this_version() {
     let mut con = server.connect();
     let fixtures = CASES.iter().map(|case| {
         expect(&mut con, "FLUSHALL", "+OK");
-        let made = case.make.iter().map(|command| {
+        let make: Vec<String> = case.make.iter().map(|command| expanded(command)).collect();
+        let made = make.iter().map(|command| {
             let answer = reply(&mut con, command);
             assert!(!answer.starts_with("ERR "), "{}: {command}: {answer}", case.name);
             answer
@@ -279,8 +331,7 @@ fn write_the_fixtures_of_this_version() {
             assert!(!answer.starts_with("ERR "), "{}: {command}: {answer}", case.name);
             (command, answer)
         });
-        let made_by = case.make.iter().map(|command| command.to_string()).collect();
-        Fixture { name: case.name.into(), made_by, keys, replies: replies.collect() }
+        Fixture { name: case.name.into(), made_by: make, keys, replies: replies.collect() }
     });
     let frozen = Frozen { version: version.into(), fixtures: fixtures.collect() };
     let text = serde_json::to_string_pretty(&frozen).expect("JSON");

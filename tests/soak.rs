@@ -1,5 +1,6 @@
 //! A long load: hundreds of connections, all commands, replicas with and without the module, an AOF
-//! rewrite and a failover in the middle; then everything is checked.
+//! rewrite and a failover in the middle; then everything is checked. And a long history of claims, leases and increments
+//! under kills, stops and failovers, which is checked as [`crate::under_faults`] checks a short one.
 //!
 //! `make soak MINUTES=10`; not a part of the suite.
 
@@ -8,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::*;
+use crate::under_faults::check_history;
 use crate::workload::{assert_same, check_boards, snapshot, Workload};
 
 const CONNECTIONS: u64 = 200;
@@ -65,15 +67,26 @@ fn client(servers: [&Server; 2], number: u64, end: Instant, held: &Held) -> (u64
     (promised, in_doubt)
 }
 
-#[test]
-#[ignore = "takes minutes: make soak MINUTES=10"]
-fn a_long_load_loses_nothing() {
+/// Half of the time is for each test, and half of that for each kind of server.
+fn for_each_server(test: impl Fn(Kind, Duration)) {
     let minutes: f64 = std::env::var("RANK_SOAK_MINUTES").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0);
     for kind in [Kind::Redis, Kind::Valkey] {
         if kind.is_available_or_skip(module_path!()) {
-            soak(kind, Duration::from_secs_f64(minutes * 30.0));
+            test(kind, Duration::from_secs_f64(minutes * 15.0));
         }
     }
+}
+
+#[test]
+#[ignore = "takes minutes: make soak MINUTES=10"]
+fn a_long_load_loses_nothing() {
+    for_each_server(soak);
+}
+
+#[test]
+#[ignore = "takes minutes: make soak MINUTES=10"]
+fn a_long_history_is_as_promised() {
+    for_each_server(|kind, time| check_history("a long history", kind, &[], time));
 }
 
 fn soak(kind: Kind, time: Duration) {

@@ -4,6 +4,8 @@ use std::env;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
 /// The two families of servers that every guarantee is tested on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,17 +60,25 @@ pub fn redis_cli() -> PathBuf {
     beside.filter(|path| path.is_file()).unwrap_or_else(|| "redis-cli".into())
 }
 
-/// The module under test: the one that people load, not a debug build of it.
+/// The module under test: the one that people load, not a debug build of it. `REDIS_RANK_SO` names one; without it, as in a
+/// plain `cargo test`, it is built first, so that nobody tests yesterday's.
 pub fn module_path() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let path = match env::var_os("REDIS_RANK_SO").filter(|path| !path.is_empty()) {
         Some(path) => PathBuf::from(path),
-        None => env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| project_root().join("target"), PathBuf::from)
-            .join("release")
-            .join(format!("{DLL_PREFIX}redis_rank{DLL_SUFFIX}")),
+        None => BUILT.get_or_init(build).clone(),
     };
     // Absolute, since each server runs in a directory of its own.
     path.canonicalize().unwrap_or_else(|_| panic!("there is no module at {}: run `make build`", path.display()))
+}
+
+fn build() -> PathBuf {
+    // Not eprintln!, whose output the test harness hides.
+    let _ = writeln!(std::io::stderr(), "REDIS_RANK_SO is not set: building the module with cargo build --release");
+    let status = Command::new(env!("CARGO")).args(["build", "--release", "--lib"]).current_dir(project_root()).status();
+    assert!(status.is_ok_and(|status| status.success()), "the module does not build: run `make build`");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| project_root().join("target"), PathBuf::from);
+    target.join("release").join(format!("{DLL_PREFIX}redis_rank{DLL_SUFFIX}"))
 }
 
 fn project_root() -> &'static Path {

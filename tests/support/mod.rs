@@ -25,6 +25,7 @@ pub mod stored;
 
 mod harness;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use binaries::{module_path, redis_cli, Kind};
@@ -32,6 +33,11 @@ pub use cluster::{Client, Cluster};
 pub use compiled::compiled;
 pub use reply::{cmd, cmdv, expect, is_error, reply, show, show_result};
 pub use server::{Builder, Server};
+
+/// A connection to the server with this socket, if it answers: for clients of a server that may be gone.
+pub fn try_connect(socket: &Path) -> Option<redis::Connection> {
+    server::connect_to(socket.into(), redis::ProtocolVersion::RESP2).ok()
+}
 
 /// How long anything may take before a test gives up on it.
 pub fn deadline() -> Duration {

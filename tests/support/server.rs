@@ -253,6 +253,14 @@ impl Server {
         wait_until(|| self.info("master_link_status") == "up" && offset(self, "slave_repl_offset") >= goal);
     }
 
+    /// Sends a signal, such as `SIGSTOP`.
+    #[track_caller]
+    pub fn signal(&self, signal: libc::c_int) {
+        // SAFETY: a signal to a process that this guard started, and that it has not waited for.
+        let status = unsafe { libc::kill(self.process_id() as libc::pid_t, signal) };
+        assert_eq!(status, 0);
+    }
+
     /// Ends the server as a power cut would.
     pub fn kill9(&mut self) {
         drop(self.process.take().expect("a running server"));

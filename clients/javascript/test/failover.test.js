@@ -1,31 +1,40 @@
 // Boards over many keys while slots move, when a primary dies, and when a part of the cluster is gone.
 //
-// Not among the others: it leaves a cluster behind that nobody can use. tests/clients.rs runs it.
+// In a cluster of its own, since it leaves one behind that nobody can use.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { Redis } from 'ioredis';
-import { IncompleteAnswer, ShardedLeaderboard } from 'redis-rank';
+import { IncompleteAnswer, ShardedLeaderboard } from 'redis-rank-client';
 import { crc16 } from '../src/shards.js';
-import { close, clusterUrl, ioredisCluster, nodeRedisCluster } from './support.js';
+import { startCluster, withNode } from './servers.js';
+import { close, ioredisCluster, nodeRedisCluster } from './support.js';
 
 const members = Object.fromEntries(Array.from({ length: 400 }, (_, number) => [`member ${number}`, number % 50]));
 const slotOf = (key) => crc16(/\{(.*)\}/.exec(key)[1]) % 16384;
 
+let cluster;
 let clients;
 let boards;
 let expected;
 
-const board = (client, timeout = 60) => new ShardedLeaderboard(client, 'game', 8, { fields: ['score BITS 20'], ties: 'FIRST', timeout });
+const board = (client, timeout = 60_000) => new ShardedLeaderboard(client, 'game', 8, { fields: ['score BITS 20'], ties: 'FIRST', timeout });
+
+// The last primary: two of the three will end.
+const stays = () => cluster.nodes[2];
 
 before(async () => {
-  clients = [await nodeRedisCluster({ commandOptions: { timeout: 1000 } }), await ioredisCluster()];
+  cluster = await startCluster({ 'cluster-node-timeout': 2000 });
+  const { url } = stays();
+  clients = [await nodeRedisCluster({ url, commandOptions: { timeout: 1000 } }), await ioredisCluster({ url })];
   boards = clients.map((client) => board(client));
   await boards[0].addMany(members);
   expected = await answers(boards[0]);
 });
-after(() => clients.forEach(close));
+after(async () => {
+  clients.forEach(close);
+  await cluster.stop();
+});
 
 async function answers(of) {
   const name = 'member 123';
@@ -34,9 +43,7 @@ async function answers(of) {
 
 /** The primaries, as nodes that still live know them: [port, id, first slots …]. */
 async function primaries() {
-  const cluster = await ioredisCluster();
-  const lines = (await cluster.cluster('NODES')).trim().split('\n').map((line) => line.split(' '));
-  cluster.disconnect();
+  const lines = (await withNode(stays().port, (node) => node.cluster('NODES'))).trim().split('\n').map((line) => line.split(' '));
   return lines
     .filter(([, , flags]) => flags.includes('master') && !flags.includes('fail'))
     .map(([id, address, , , , , , , ...slots]) => ({ id, port: Number(/:(\d+)@/.exec(address)[1]), slots }));
@@ -47,23 +54,13 @@ const owns = ({ slots }, slot) => slots.some((range) => {
   return first <= slot && slot <= last;
 });
 
-async function withNode({ port }, act) {
-  const node = new Redis({ port, host: '127.0.0.1', retryStrategy: null });
-  node.on('error', () => {});
-  try {
-    return await act(node);
-  } finally {
-    node.disconnect();
-  }
-}
-
 async function move(key) {
   const slot = slotOf(key);
   const nodes = await primaries();
   const source = nodes.find((node) => owns(node, slot));
   // The node of the URL gets nothing, so that it is not among those that will end.
-  const target = nodes.find((node) => node !== source && node.port !== Number(new URL(clusterUrl).port));
-  await withNode(source, (from) => withNode(target, async (to) => {
+  const target = nodes.find((node) => node !== source && node.port !== stays().port);
+  await withNode(source.port, (from) => withNode(target.port, async (to) => {
     await to.cluster('SETSLOT', slot, 'IMPORTING', source.id);
     await from.cluster('SETSLOT', slot, 'MIGRATING', target.id);
     await from.call('MIGRATE', '127.0.0.1', target.port, '', 0, 5000, 'KEYS', key);
@@ -73,7 +70,7 @@ async function move(key) {
 
 async function shutDownOwner(key, replicas) {
   const owner = (await primaries()).find((node) => owns(node, slotOf(key)));
-  await withNode(owner, async (node) => {
+  await withNode(owner.port, async (node) => {
     await node.set(`x${/\{.*\}/.exec(key)[0]}`, 1);
     await node.wait(replicas, 20_000);
     await node.call('SHUTDOWN', 'NOSAVE').catch(() => {});
@@ -106,7 +103,7 @@ test('a primary that dies', async () => {
 test('a part that is gone', async () => {
   await shutDownOwner(boards[0].keys[0], 0);
   for (const client of clients) {
-    await assert.rejects(board(client, 1).count(), IncompleteAnswer);
-    await assert.rejects(board(client, 1).top(5), IncompleteAnswer);
+    await assert.rejects(board(client, 1000).count(), IncompleteAnswer);
+    await assert.rejects(board(client, 1000).top(5), IncompleteAnswer);
   }
 });
