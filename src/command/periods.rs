@@ -9,7 +9,7 @@ use crate::board::{
 };
 use crate::calendar::Span;
 use crate::command;
-use crate::config::{check_rows, max_hops};
+use crate::config::{check_rows, MAX_HOPS};
 use crate::docs::Doc;
 use crate::error::set_once as once;
 use crate::error::{Error, Result};
@@ -226,7 +226,7 @@ impl PeriodSelector {
         if !board.store.exists() {
             board.assume(Schema::new(parent.schema().rules.for_others()), 0);
         }
-        board.set_max_hops(max_hops());
+        board.set_max_hops(MAX_HOPS.bound());
         Ok(board)
     }
 }
