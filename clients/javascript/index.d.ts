@@ -14,9 +14,9 @@ export type Value = number | bigint;
 export type Score = Value | readonly Value[];
 /** A score to write: null keeps a field as it is. */
 export type NewScore = Value | readonly (Value | null)[];
-/** Seconds, or text with a unit: '500ms', '30s', '5m', '2h', '1d'. */
+/** Milliseconds, or text with a unit: '500ms', '30s', '5m', '2h', '1d'. */
 export type Duration = number | string;
-/** Unix milliseconds or a Date. */
+/** Unix milliseconds or a Date. A number below 10^11 other than 0 is an error: those are seconds. */
 export type Moment = number | Date;
 export type Data = Record<string, any>;
 
@@ -47,10 +47,21 @@ export interface Schema {
   owned?: boolean;
   periods?: readonly Period[];
   offset?: string;
+  /** What a write does if the board is not there: create it ('auto', the default), or throw NoBoard. */
+  create?: 'auto' | 'never';
 }
 
+/** What `score` and `incr` return: a number for a board with one field, an array for others. */
+export type ScoreOf<S> = S extends { fields: readonly [string, string, ...string[]] }
+  ? Value[]
+  : S extends { fields: readonly [string] }
+    ? Value
+    : S extends { fields: readonly string[] }
+      ? Value | Value[]
+      : Value;
+
 /** What RANK.ALTER changes; null removes. */
-export interface Alteration extends Omit<Schema, 'fields' | 'order' | 'ties' | 'since' | 'keep' | 'data'> {
+export interface Alteration extends Omit<Schema, 'fields' | 'order' | 'ties' | 'since' | 'keep' | 'data' | 'create'> {
   keep?: number | null;
   data?: string | null;
   dropPeriods?: readonly string[];
@@ -58,15 +69,19 @@ export interface Alteration extends Omit<Schema, 'fields' | 'order' | 'ties' | '
 
 export type Kind = 'COMPETITION' | 'DENSE' | 'ORDINAL';
 
+/** Which board is read. */
+export interface PeriodOption {
+  /** 'day', ['day', -1] or ['day', '2026-11-16']. */
+  period?: string | readonly [unit: string, period: number | string];
+}
+
 /** The options of every read that returns rows. */
-export interface ReadOptions {
+export interface ReadOptions extends PeriodOption {
   kind?: Kind;
   /** The attributes, with their types, in `data`. */
   data?: boolean;
   /** The tie time, in `time`. */
   time?: boolean;
-  /** 'day', ['day', -1] or ['day', '2026-11-16']. */
-  period?: string | readonly [unit: string, period: number | string];
   /** Only for a board without a schema. */
   order?: 'ASC' | 'DESC';
 }
@@ -112,13 +127,16 @@ export interface Change {
   scores: Value[] | null;
   previousScore: Value | null;
   previousScores: Value[] | null;
+  /** The score is better than before, or is the first one. */
+  improved: boolean;
 }
 
 /** Members that are equal on all fields. */
 export interface Tied {
   rank: number;
   members: string[];
-  data: Map<string, Data | null> | null;
+  /** The attributes of each of them, in the same order; null if they were not asked for. */
+  data: (Data | null)[] | null;
 }
 
 export interface Page {
@@ -179,15 +197,15 @@ export interface Call<T> {
 /** Any other command, to send along with the calls. Strings in its reply are text. */
 export function raw(name: string, key: Name, ...args: (Name | Value)[]): Call<unknown>;
 
-/** The results of several calls, sent together. */
+/** The results of several calls, sent together. Their order is kept. A board that is not there is not created meanwhile. */
 export function execute<T extends readonly Call<any>[]>(
   client: Client,
   ...calls: T
 ): Promise<{ -readonly [K in keyof T]: T[K] extends Call<infer R> ? R : never }>;
 
 /** The commands of a board, as a type of functions from arguments to results. */
-export interface BoardMethods {
-  /** RANK.CREATE with the declared schema. Writes of scores and attributes call it if needed. */
+export interface BoardMethods<S = {}> {
+  /** RANK.CREATE with the declared schema. Writes do so themselves if the board is not there. */
   create(options?: { adopt?: boolean }): void;
   /** RANK.CREATE … LIKE: the schema of another board, without its periods. */
   createLike(other: Name): void;
@@ -215,7 +233,7 @@ export interface BoardMethods {
   /** RANK.MULTISET: like addMany, but one member on a new key creates a board with INT fields. */
   multiset(scores: Scores, options?: WriteOptions): number;
   /** RANK.INCR: the new scores, or null if KEEP refused the member. */
-  incr(member: Name, delta: Score, options?: { at?: Moment }): Value[] | null;
+  incr(member: Name, delta: Score, options?: { at?: Moment }): ScoreOf<S> | null;
   /** RANK.INCR … WITHRANK: rank and scores, now and before. */
   incrRanked(member: Name, delta: Score, options?: { at?: Moment; period?: string }): Change | null;
   /** RANK.REM: how many were removed, from the board and from the periods that are kept. */
@@ -231,8 +249,8 @@ export interface BoardMethods {
 
   /** RANK.GET: the member's row, or null. */
   get(member: Name, options?: ReadOptions): Row | null;
-  /** RANK.SCORE: one for each field, or null. */
-  score(member: Name): Value[] | null;
+  /** RANK.SCORE: a number, or an array if the board has several fields; null if the member is not on the board. */
+  score(member: Name, options?: PeriodOption): ScoreOf<S> | null;
   /** RANK.QUERY: the rank of a member, and all members that share it. */
   query(member: Name, options?: ReadOptions & { limit?: readonly [number, number] }): Tied | null;
   /** RANK.STATS: the groups of equal members, best first. */
@@ -258,13 +276,13 @@ export interface BoardMethods {
   /** RANK.SCAN, one step: lines that `load` takes. */
   scanLines(cursor?: string, options?: ScanOptions): { cursor: string; lines: string[] };
   /** RANK.COUNT: members, or those whose first field is within low … high. */
-  count(low?: Value | string, high?: Value | string): number;
+  count(low?: Value | string, high?: Value | string, options?: PeriodOption): number;
   /** RANK.FORSCORE: the rank that a newcomer with this score would get. */
-  forScore(score: Score, options?: Place & { kind?: Kind }): number;
+  forScore(score: Score, options?: Place & PeriodOption & { kind?: Kind }): number;
   /** RANK.PERCENTILE: the percentage of members that are worse. */
-  percentile(member: Name): number | null;
+  percentile(member: Name, options?: PeriodOption): number | null;
   /** RANK.SCOREAT: the score at a percentile. */
-  scoreAt(percentile: number): number | null;
+  scoreAt(percentile: number, options?: PeriodOption): number | null;
 
   /** RANK.SETDATA: set some attributes, as strings. Returns how many are new. */
   setData(member: Name, data: Record<string, string>, options?: { nx?: boolean }): number;
@@ -306,18 +324,24 @@ export interface Verdict {
   resetAfterMs: number;
   /** Which rule, or which key, the numbers are about, from 1. */
   rule: number;
+  /** Who decided: the server, or what `failing` says while the server is away. */
+  source: 'server' | 'open' | 'closed' | 'local';
+}
+
+/** The verdict about a call, and about each of its rules or keys. */
+export interface Verdicts extends Verdict {
   rules: Verdict[];
 }
 
 export interface LimiterMethods {
   /** RATE.CHECK: whether this call may pass. If so, it is counted. */
-  check(key: Name, options?: SpendOptions): Verdict;
+  check(key: Name, options?: SpendOptions): Verdicts;
   /** RATE.PEEK: the same verdict, without counting; runs on replicas. */
-  peek(key: Name, options?: { cost?: number; now?: Moment }): Verdict;
+  peek(key: Name, options?: { cost?: number; now?: Moment }): Verdicts;
   /** RATE.REFUND: give units back. Returns the state afterwards. */
-  refund(key: Name, options?: { cost?: number; now?: Moment }): Verdict;
+  refund(key: Name, options?: { cost?: number; now?: Moment }): Verdicts;
   /** RATE.ALL: several keys, each with its own rule. The call counts for all of them or for none. */
-  checkAll(rules: Record<string, string> | readonly (readonly [Name, string])[], options?: SpendOptions): Verdict;
+  checkAll(rules: Record<string, string> | readonly (readonly [Name, string])[], options?: SpendOptions): Verdicts;
   /** RATE.RESET: delete the limiter. True if there was one. */
   reset(key: Name): boolean;
   /** CL.THROTTLE, redis-cell's command, if rank.cl-throttle is on. */
@@ -347,28 +371,42 @@ export interface LeaseMethods {
 
 export type When = { at: Moment; after?: undefined } | { after: Duration; at?: undefined };
 
-/** An item that is yours until its lease ends: acknowledge it or move it. */
-export interface Claim {
+/** An item that was due. `data` is there if the schedule has a hash for payloads. */
+export interface Popped {
   item: string;
-  token: number;
-  attempt: number;
   dueMs: number;
+  /** The payload, or null. */
+  data?: any;
 }
 
+/** An item that is yours until its lease ends: acknowledge it or move it. */
+export interface Claim extends Popped {
+  token: number;
+  attempt: number;
+}
+
+/** After how many claims an item moves to the schedule `dead`, a key in the same slot. */
+export type Attempts = { attempts: number; dead: Name } | { attempts?: undefined; dead?: undefined };
+
 export interface ScheduleMethods {
-  /** DUE.ADD: schedule items. Returns how many are new. A waiting item is moved, a claimed one stays. */
-  add(items: Name | readonly Name[], when: When & { nx?: boolean; xx?: boolean }): number;
   /**
-   * DUE.CLAIM: items that are due, earliest first, yours until the lease ends. `block` needs a connection of its own. It
-   * is split into several calls if it is longer than the client's timeouts.
+   * DUE.ADD: schedule items. Returns how many are new. A waiting item is moved, a claimed one stays. `again`: as `again`
+   * does. `data`: the payload of one item, anything that JSON can hold.
    */
-  claim(options?: { count?: number; lease?: Duration; block?: Duration; now?: Moment }): Claim[];
+  add(items: Name | readonly Name[], options: (When & { nx?: boolean; xx?: boolean; data?: unknown }) | { again: true; data?: unknown }): number;
+  /** DUE.ADD … AGAIN: due now; an item that is being worked on is due again as soon as it is acknowledged. */
+  again(items: Name | readonly Name[], options?: { data?: unknown }): number;
+  /**
+   * DUE.CLAIM: items that are due, earliest first, yours until the lease ends. An item that was claimed `attempts` times
+   * moves to the schedule `dead` instead. `block` waits for items, on a connection of its own.
+   */
+  claim(options?: { count?: number; lease?: Duration; block?: Duration; now?: Moment } & Attempts): Claim[];
   /** DUE.POP: items that are due, removed at once. */
-  pop(options?: { count?: number; block?: Duration; now?: Moment }): { item: string; dueMs: number }[];
+  pop(options?: { count?: number; block?: Duration; now?: Moment }): Popped[];
   /** DUE.ACK: remove items that are done. Returns how many were still held. */
   ack(...claims: Pick<Claim, 'item' | 'token'>[]): number;
   /** DUE.MOVE: retry an item later, or hold it longer. Null if it is no longer held. */
-  move(claim: Claim, when: When): Claim | null;
+  move<C extends Pick<Claim, 'item' | 'token'>>(claim: C, when: When): C | null;
   /** ZREM: cancel items. Returns how many there were. */
   cancel(...items: Name[]): number;
   /** DUE.INFO. */
@@ -381,23 +419,26 @@ export type Calls<M> = { [K in keyof M]: M[K] extends (...args: infer A) => infe
 export type Sending<M> = { [K in keyof M]: M[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<R> : never };
 
 /** A board, declared once and created by its first write. */
-export class Leaderboard {
-  constructor(client: Client, key: Name, schema?: Schema);
-  readonly calls: Calls<BoardMethods> & { readonly key: Name };
+export class Leaderboard<const S extends Schema = {}> {
+  constructor(client: Client, key: Name, schema?: S);
+  readonly calls: Calls<BoardMethods<S>> & { readonly key: Name };
+  /** Changes what RANK.ALTER can change to what is declared. What cannot change throws SchemaError. */
+  migrate(): Promise<void>;
   /** A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice. */
   scanAll(options?: ScanOptions): AsyncGenerator<Entry>;
 }
-export interface Leaderboard extends Sending<BoardMethods> {}
+export interface Leaderboard<S extends Schema = {}> extends Sending<BoardMethods<S>> {}
 
 /** Ranks of different shards add up only for these kinds. */
-export type ShardReadOptions = { kind?: 'COMPETITION' | 'ORDINAL'; data?: boolean };
+export type ShardReadOptions = { kind?: 'COMPETITION' | 'ORDINAL'; data?: boolean; time?: boolean };
 
 /**
  * A board that is cut into 2, 4, 8 … 1024 shards, spread over a cluster by their keys. Answers are exact. Shards
- * that cannot be reached are retried for `timeout` seconds (10); then IncompleteAnswer is thrown.
+ * that cannot be reached are retried for `timeout` (10 s); then IncompleteAnswer is thrown. A write that may have
+ * happened is not sent again: it throws OutcomeUnknown.
  */
-export class ShardedLeaderboard {
-  constructor(client: Client, name: string, shards: number, schema?: Omit<Schema, 'periods' | 'offset'> & { timeout?: number });
+export class ShardedLeaderboard<const S extends Omit<Schema, 'periods' | 'offset'> = {}> {
+  constructor(client: Client, name: string, shards: number, schema?: S & { timeout?: Duration });
   /** The keys of the shards. */
   readonly keys: string[];
   /** RANK.SHARDS: the keys, as the server computes them. */
@@ -406,19 +447,25 @@ export class ShardedLeaderboard {
   shard(member: Name): Promise<string>;
   /** Creates all shards. Other writes create those they need. */
   create(): Promise<void>;
+  migrate(): Promise<void>;
+  clear(): Promise<number>;
   add(member: Name, score: NewScore, options?: WriteOptions): Promise<number>;
   /** All or none of a shard's members are written. */
   addMany(scores: Scores, options?: WriteOptions): Promise<number>;
-  /** If the connection is lost, it fails, because nobody knows whether the increment was made. */
-  incr(member: Name, delta: Score): Promise<Value[] | null>;
+  incr(member: Name, delta: Score, options?: { at?: Moment }): Promise<ScoreOf<S> | null>;
   remove(...members: Name[]): Promise<number>;
+  setData(member: Name, data: Record<string, string>, options?: { nx?: boolean }): Promise<number>;
+  putData(member: Name, data: Data): Promise<void>;
+  getData(member: Name): Promise<Record<string, string> | null>;
+  delData(member: Name, ...attributes: string[]): Promise<number>;
+  score(member: Name): Promise<ScoreOf<S> | null>;
   count(low?: Value | string, high?: Value | string): Promise<number>;
   get(member: Name, options?: ShardReadOptions): Promise<Row | null>;
-  /** The ranking within a group, like `among`. */
-  friends(members: readonly Name[], options?: ShardReadOptions): Promise<GroupRow[]>;
+  /** The ranking within a group, such as friends. */
+  among(members: readonly Name[], options?: ShardReadOptions): Promise<GroupRow[]>;
   top(n: number, options?: ShardReadOptions): Promise<Row[]>;
-  /** n rows from a position, from 1. */
-  range(start: number, n: number, options?: ShardReadOptions): Promise<Row[]>;
+  /** By position, from 1, both ends included; negative positions count from the end. */
+  range(start: number, stop: number, options?: ShardReadOptions): Promise<Row[]>;
   page(page: number, size: number, options?: ShardReadOptions): Promise<Page>;
   around(member: Name, distance: number, options?: ShardReadOptions): Promise<Row[]>;
   percentile(member: Name): Promise<number | null>;
@@ -426,17 +473,22 @@ export class ShardedLeaderboard {
 
 /** Limiters with the same rules, one per key: new RateLimiter(client, ['5/1s', '1000/1h']). */
 export class RateLimiter {
-  constructor(client: Client, rules: string | readonly string[], options?: LimiterOptions);
+  /**
+   * `timeout`: how long a check waits for an answer (1 s); one that was not sent by then never is. `failing`: what a
+   * check decides while the server is away: 'open' allows, 'closed' denies, 'local' counts in this process, for at most
+   * 10,000 keys. By default it throws.
+   */
+  constructor(client: Client, rules: string | readonly string[], options?: LimiterOptions & { failing?: 'open' | 'closed' | 'local'; timeout?: Duration });
   readonly calls: Calls<LimiterMethods>;
   /** Like check, but throws RateLimited if the call is denied. */
-  enforce(key: Name, options?: SpendOptions): Promise<Verdict>;
+  enforce(key: Name, options?: SpendOptions): Promise<Verdicts>;
 }
 export interface RateLimiter extends Sending<LimiterMethods> {}
 
 /** One of `limit` leases, which ends after `lease` unless it is renewed. With limit 1 it is a lock. */
 export class Lease {
-  /** `wait`: how many seconds `hold` and `run` wait for a lease. */
-  constructor(client: Client, key: Name, options?: { limit?: number; lease?: Duration; wait?: number });
+  /** `wait`: how long `hold` and `run` wait for a lease. */
+  constructor(client: Client, key: Name, options?: { limit?: number; lease?: Duration; wait?: Duration });
   readonly calls: Calls<LeaseMethods>;
   /** Grows with every grant: pass it on as a fencing token. */
   token: number;
@@ -451,19 +503,71 @@ export interface Lease extends Sending<LeaseMethods> {}
 
 /** Items that become due at a time. */
 export class Schedule {
-  constructor(client: Client, key: Name);
+  /** `data`: the hash with the payloads of items, in the slot of the schedule. */
+  constructor(client: Client, key: Name, options?: { data?: Name });
   readonly calls: Calls<ScheduleMethods>;
 }
 export interface Schedule extends Sending<ScheduleMethods> {}
 
+/** An item that a Worker has claimed. */
+export interface Job {
+  readonly item: string;
+  /** The payload, if the schedule has a hash for them. */
+  readonly data?: any;
+  /** 1 for the first time. */
+  readonly attempt: number;
+  readonly due: Date;
+  /** Of the current lease. */
+  readonly token: number;
+  /** The lease ended while the handler ran: somebody else may have the item now. */
+  readonly lost: boolean;
+  /** Aborts when the lease is lost. */
+  readonly signal: AbortSignal;
+}
+
+export type WorkerOptions = {
+  /** How many handlers run at once; default 1. */
+  concurrency?: number;
+  /** How long an item is held; it is renewed while its handler runs. Default 30 s. */
+  lease?: Duration;
+  /** How long to wait before the next attempt, in milliseconds. Default: 1 s, 2 s, 4 s … at most 1 h, with jitter. */
+  backoff?: (attempt: number) => number;
+  /** Whether SIGINT and SIGTERM stop it; default true. */
+  signals?: boolean;
+  /** Gets the errors of handlers and of the connection. Default: console.error. */
+  log?: (error: unknown, job?: Job) => void;
+} & Attempts;
+
+/** Runs a handler for each item that is due. An item is acknowledged when its handler returns, and tried again if it throws. */
+export class Worker {
+  constructor(schedule: Schedule, handle: (job: Job) => unknown, options?: WorkerOptions);
+  /** Works until `stop`, SIGINT or SIGTERM. Resolves when all handlers have ended. Rejects if the server refuses a claim. */
+  run(): Promise<void>;
+  /** Claims no more. Resolves when all handlers have ended. */
+  stop(): Promise<void>;
+}
+
 export class RankError extends Error {}
-export class CommandError extends RankError {}
+export class CommandError extends RankError {
+  /** The first word of the server's error. */
+  readonly code: string;
+}
+export class NoBoard extends CommandError {}
 export class SchemaError extends CommandError {}
 export class ValueOutOfRange extends CommandError {}
 export class DamagedBoard extends CommandError {}
 export class WrongType extends CommandError {}
 export class NotPermitted extends CommandError {}
 export class ModuleNotLoaded extends CommandError {}
+export class TooBig extends CommandError {}
+export class CrossSlot extends CommandError {}
+export class TryAgain extends CommandError {}
+export class OutOfMemory extends CommandError {}
+export class Unblocked extends CommandError {}
+/** The connection broke, or no reply came in time: the command may have happened, or may not. `cause` is the error. */
+export class OutcomeUnknown extends RankError {}
+/** There was no connection in time: the command was not sent. */
+export class NotSent extends RankError {}
 export class RateLimited extends RankError {
   readonly verdict: Verdict;
 }

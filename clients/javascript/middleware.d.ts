@@ -1,6 +1,6 @@
 // Rate limits for HTTP. The types of requests are those of your framework.
 
-import type { Client, LimiterOptions } from './index.js';
+import type { Algorithm, Client, Duration } from './index.js';
 
 /** A limit, the key that it counts, and the name that clients see. */
 export interface Rule<Request = any> {
@@ -17,29 +17,51 @@ export interface MiddlewareOptions<Request = any> {
    * Case and a trailing slash make no difference.
    */
   cost?: ((request: Request) => number) | Record<string, number>;
-  /** What happens if the server does not answer in time. Default 'open': requests pass. */
-  failing?: 'open' | 'closed';
-  /** Seconds; default 0.5. */
-  timeout?: number;
+  /** GCRA unless told otherwise. */
+  algorithm?: Algorithm;
+  /** Of CALENDAR: '+09:00'. */
+  offset?: string;
+  /**
+   * What happens while the server is away: requests pass ('open', the default), get 503 ('closed'), or are counted in
+   * this process ('local'). An error that is no outage, such as a missing permission, is logged and counted in `errors`;
+   * then requests pass only if it is 'open'.
+   */
+  failing?: 'open' | 'closed' | 'local';
+  /** How long a request waits for the limiter; default 500 ms. */
+  timeout?: Duration;
   /** Which responses give the units back. Default: those of 500 and above. */
   refund?: (status: number) => boolean;
-  /** Added to every key. In a cluster all keys must be in one slot: default '{rate}:'. */
+  /** Added to every key; default 'limit:'. */
   prefix?: string;
-  limits?: Omit<LimiterOptions, 'prefix'>;
-  /** Gets the errors of the limiter. Default: console.warn. */
+  /**
+   * Whose X-Forwarded-For is believed: how many proxies there are, or their addresses and networks ('10.0.0.0/8').
+   * Default: the address that the framework has, which is that of the connection unless it is told to trust proxies.
+   */
+  trustedProxies?: number | readonly string[];
+  /** Gets the errors of the limiter. Default: console.error. */
   log?: (error: unknown) => void;
 }
 
-/** For Express: app.use(expressRateLimit(client, rules)). */
+/** For Express: app.use(expressRateLimit(client, rules)), or app.get('/search', expressRateLimit(client, rules), handler). */
 export function expressRateLimit<Request = any>(
   client: Client,
   rules: readonly Rule<Request>[],
   options?: MiddlewareOptions<Request>,
-): (request: any, response: any, next: (error?: unknown) => void) => Promise<void>;
+): ((request: any, response: any, next: (error?: unknown) => void) => Promise<void>) & { readonly errors: number };
 
-/** For Fastify: app.register(fastifyRateLimit, { client, rules }). */
+/** For one route of Fastify: app.get('/search', { ...fastifyRouteLimit(client, rules) }, handler). */
+export function fastifyRouteLimit<Request = any>(
+  client: Client,
+  rules: readonly Rule<Request>[],
+  options?: MiddlewareOptions<Request>,
+): {
+  onRequest: (request: any, reply: any) => Promise<unknown>;
+  onResponse: (request: any, reply: any) => Promise<void>;
+};
+
+/** For Fastify: app.register(fastifyRateLimit, { client, rules }). `keyPrefix` is the option `prefix` of Express. */
 export function fastifyRateLimit(
   app: any,
-  options: MiddlewareOptions & { client: Client; rules: readonly Rule[] },
+  options: Omit<MiddlewareOptions, 'prefix'> & { client: Client; rules: readonly Rule[]; keyPrefix?: string },
   done: () => void,
 ): void;

@@ -1,6 +1,6 @@
 // The game: one board with periods, and a limit on how often a player may score.
 
-import { Leaderboard, RateLimiter, execute } from 'redis-rank';
+import { Leaderboard, RateLimiter, execute } from 'redis-rank-client';
 
 /** The tabs of the page, as the `period` of a read. */
 export const TABS = { day: 'day', week: 'week', all: undefined };

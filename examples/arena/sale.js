@@ -1,7 +1,7 @@
 // The flash sale. Its stock is a schedule: all items are due at the second at which it opens, and to buy is to pop one.
 // Nobody can buy too early, and no item is sold twice, however many ask.
 
-import { Leaderboard, RateLimiter, Schedule, execute, raw } from 'redis-rank';
+import { Leaderboard, RateLimiter, Schedule, execute, raw } from 'redis-rank-client';
 
 import { shown } from './arena.js';
 
@@ -9,14 +9,13 @@ const BOOST = 2000;
 const KEPT_MS = 10 * 60_000;
 
 export class Sale {
-  /** `waiting` is a connection of its own, since it blocks. A sale opens every `every` milliseconds. */
-  constructor(arena, waiting, { every, items }) {
+  /** A sale opens every `every` milliseconds. */
+  constructor(arena, { every, items }) {
     this.arena = arena;
     this.every = every;
     this.items = items;
     this.opened = Math.floor(Date.now() / every) * every;
     this.openings = new Schedule(arena.client, '{arena}:openings');
-    this.nextOpening = new Schedule(waiting, '{arena}:openings');
     this.oneEach = new RateLimiter(arena.client, '1/10m', { algorithm: 'FIXED', prefix: '{arena}:one:' });
   }
 
@@ -30,7 +29,7 @@ export class Sale {
 
   /** Waits up to a second for the next sale to open. True if it did. */
   async wait() {
-    const [claim] = await this.nextOpening.claim({ lease: '5s', block: 1 });
+    const [claim] = await this.openings.claim({ lease: '5s', block: '1s' });
     if (claim === undefined) {
       if ((await this.openings.info()).items === 0) await this.plan();
       return false;
@@ -66,6 +65,7 @@ export class Sale {
     }
     const winners = this.winners(sale).calls;
     await this.arena.write(
+      winners.create(),
       winners.add(player, 0),
       raw('PEXPIREAT', winners.key, sale + KEPT_MS),
       this.arena.board.calls.incr(player, BOOST),

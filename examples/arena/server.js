@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ClientOfflineError, createClient } from 'redis';
-import { ModuleNotLoaded } from 'redis-rank';
+import { ModuleNotLoaded } from 'redis-rank-client';
 
 import { Arena, HITS, REFILL_MS, TABS } from './arena.js';
 import { play, shop } from './bots.js';
@@ -21,11 +21,9 @@ const RETRY_MS = 250;
 
 // Without a queue, calls fail at once while the server is away, and the page can say so.
 const client = createClient({ url: REDIS_URL, disableOfflineQueue: true, socket: { reconnectStrategy: () => RETRY_MS } });
-// A call that blocks needs a connection of its own.
-const waiting = client.duplicate();
 
 const arena = new Arena(client);
-const sale = new Sale(arena, waiting, { every: Number(SALE_SECONDS) * 1000, items: Number(SALE_ITEMS) });
+const sale = new Sale(arena, { every: Number(SALE_SECONDS) * 1000, items: Number(SALE_ITEMS) });
 
 // --- who is looking -----------------------------------------------------------------------------------
 
@@ -124,6 +122,6 @@ const web = createWeb({
 });
 
 web.listen(Number(WEB_PORT), WEB_HOST, () => console.log(`The arena is open: http://127.0.0.1:${web.address().port}`));
-for (const connection of [client, waiting]) connection.on('error', report).connect().catch(report);
+client.on('error', report).connect().catch(report);
 forever(round, ROUND_MS);
 forever(openSales, 0);

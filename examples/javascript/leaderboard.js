@@ -5,7 +5,7 @@
 // URL is redis://127.0.0.1:6379, or $REDIS_URL, unless given.
 
 import { createClient } from 'redis';
-import { Leaderboard, RateLimited, RateLimiter } from 'redis-rank';
+import { Leaderboard, RateLimited, RateLimiter } from 'redis-rank-client';
 
 const countries = { ann: 'Austria', bob: 'Brazil', cid: 'Chile', dan: 'Denmark', eve: 'Estonia' };
 const scores = [

@@ -2,15 +2,14 @@
 //! lists them.
 
 use super::rows::{json_integer, json_name, JsonList};
-use super::write::{count_written, WriteOptions};
+use super::write::{count_result, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, WriteRequest,
-    WriteResult,
+    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, WriteRequest, WriteResult,
 };
 use crate::calendar::Span;
 use crate::command;
-use crate::config::{check_rows, max_hops};
+use crate::config::{check_rows, MAX_HOPS};
 use crate::docs::Doc;
 use crate::error::set_once as once;
 use crate::error::{Error, Result};
@@ -80,8 +79,8 @@ impl<'c> Opener<'c> {
 pub struct PeriodWrite<'c> {
     pub unit: PeriodUnit,
     pub board: ServerBoard<'c>,
-    pub written: WriteResult,
-    write: WriteRequest,
+    pub result: WriteResult,
+    request: WriteRequest,
     plan: Plan<Text<'c>>,
     /// If this write creates the board: its rules, and when it expires.
     made: Option<(Rules, i64)>,
@@ -92,26 +91,26 @@ pub struct PeriodWrite<'c> {
 pub fn plan_periods<'c>(
     call: &'c Call<'c>,
     parent: &ServerBoard<'c>,
-    write: &WriteRequest,
+    request: &WriteRequest,
     options: &WriteOptions,
     pairs: &[Pair<Text<'c>>],
 ) -> Result<Vec<PeriodWrite<'c>>> {
     let schema = parent.schema();
-    let now = match options.at {
+    let now = match options.at() {
         // Use the same time as the ties, if they have already read the clock.
-        None if schema.layout.has_time() => write.now,
+        None if schema.layout.has_time() => request.now,
         _ => call.ctx.now(),
     };
     let opener = Opener::new(call, Access::Write);
     let mut writes = Vec::with_capacity(schema.rules.periods.iter().len());
     for period in schema.rules.periods.iter() {
-        let Some((span, expires)) = period.fed(options.at.unwrap_or(now), now) else { continue };
-        let wants_ranks = options.with_rank == Some(Some(period.unit()));
+        let Some((span, expires)) = period.fed(options.at().unwrap_or(now), now) else { continue };
+        let wants_ranks = options.with_rank() == Some(Some(period.unit()));
         if wants_ranks {
             opener.check_readable(period, span)?;
         }
         let mut board = opener.open(parent, period, span)?;
-        if write.scores == Scores::Add {
+        if request.scores == Scores::Add {
             board.store.announce_as(c"zincr");
         }
         let mut made = None;
@@ -119,16 +118,16 @@ pub fn plan_periods<'c>(
             let rules = schema.rules.for_others();
             board.assume(Schema::new(rules.clone()), span.start.max(0));
             // `XX` adds no members, so it does not create a board.
-            made = (write.only != Condition::Existing).then_some((rules, expires));
+            made = (request.condition != Condition::Existing).then_some((rules, expires));
         }
         // Each board has its own rules, unless the client says otherwise.
-        let rules = &board.schema().rules;
-        let update = if write.scores == Scores::Add { Update::Set } else { options.update.unwrap_or(rules.update) };
         let detail = if wants_ranks { Detail::Ranks } else { Detail::Nothing };
-        let write = WriteRequest { update, keep: rules.keep.or(options.keep), detail, ..*write };
-        let planned = board.plan(&write, pairs, Turn::Later);
+        let update = options.update_on(board.schema(), request.scores);
+        let request = WriteRequest { update, keep: options.keep_on(board.schema()), detail, ..*request };
+        let planned = board.plan(&request, pairs);
         let plan = planned.map_err(|error| error.in_period(board.store.name().bytes()))?;
-        writes.push(PeriodWrite { unit: period.unit(), board, written: WriteResult::default(), write, plan, made });
+        let (unit, result) = (period.unit(), WriteResult::default());
+        writes.push(PeriodWrite { unit, board, result, request, plan, made });
     }
     Ok(writes)
 }
@@ -140,8 +139,8 @@ impl<'c> PeriodWrite<'c> {
             let since = self.board.since().unwrap_or(0);
             self.board.rewrite(rules, since);
         }
-        self.written = self.board.commit(&self.write, pairs, &mut self.plan)?;
-        count_written(&self.written);
+        self.result = self.board.commit(&self.request, pairs, &mut self.plan)?;
+        count_result(&self.result);
         if let Some((_, expires)) = self.made {
             self.board.store.expire_at(expires);
         }
@@ -227,7 +226,7 @@ impl PeriodSelector {
         if !board.store.exists() {
             board.assume(Schema::new(parent.schema().rules.for_others()), 0);
         }
-        board.set_max_hops(max_hops());
+        board.set_max_hops(MAX_HOPS.bound());
         Ok(board)
     }
 }

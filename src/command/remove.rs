@@ -3,7 +3,7 @@
 use super::options::{row_options, AllowedOptions, ReadOptions};
 use super::periods::open_kept;
 use super::rows::{Data, RowFormat};
-use super::write::begins_with_word;
+use super::write::begins_with_letter;
 use super::{forget_departed, open_owned_hash, open_to_write};
 use crate::board::Row;
 use crate::command;
@@ -86,11 +86,11 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
 fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let n = if begins_with_word(&args) { None } else { args.next() };
+    let n = if begins_with_letter(&args) { None } else { args.next() };
     let n = n.map_or(Ok(1), |n| n.count("n", 0))?;
     let options = ReadOptions::parse(args, AllowedOptions::ROWS_WORST)?;
     let mut board = open_to_write(call, key)?;
-    board.set_max_hops(config::max_hops());
+    board.set_max_hops(config::MAX_HOPS.bound());
     let hash = options.apply_to(call, &mut board)?;
     let (first, count) = board.positions_at_end(n, options.worst)?;
     check_rows(count)?;

@@ -63,7 +63,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
         seen += 1;
         !seen.is_multiple_of(STRIDE) || stopwatch.elapsed() < MOST_TIME
     };
-    let step = ScanStep { count: step.unwrap_or(DEFAULT_COUNT), most: config::max_rows() };
+    let step = ScanStep { count: step.unwrap_or(DEFAULT_COUNT), most: config::MAX_ROWS.bound() };
     let next = board.scan(&cursor, step, &mut visit)?;
 
     let reply = call.reply();

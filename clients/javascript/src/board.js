@@ -1,70 +1,89 @@
 // RANK.*: a board's schema and its commands, as values. What they return is in index.d.ts.
 
 import {
-  Call, Key, exactJson, flags, integer, json, jsonName, listOf, moment, newScores, nothing, number, numbers, option,
-  optional, plain, record, text, timed, wordsOf,
+  Call, Key, exactJson, flags, integer, json, jsonName, listOf, moment, noMore, nothing, number, numbers, option, optional, plain,
+  record, text, timed, wordsOf,
 } from './call.js';
+import { NoBoard, SchemaError } from './errors.js';
+import { Order } from './order.js';
 
 const at = (when) => timed('AT', when, moment);
 const now = (when) => timed('NOW', when, moment);
-const sinceWords = (when) => timed('SINCE', when, moment);
 const key = (word, name) => (name === undefined || name === null ? [] : [word, new Key(name)]);
 const limited = (limit) => (limit ? ['LIMIT', ...limit] : []);
 const pairs = (scores) => (scores instanceof Map ? [...scores] : Object.entries(scores));
 
-function period({ unit, prefix, past }) {
+function period({ unit, prefix, past, ...rest }) {
+  noMore(rest);
   return ['PERIOD', ...wordsOf(unit), new Key(prefix), ...option('PAST', past)];
 }
 
-function schemaWords({ keep, update, data, owned, periods = [], offset }) {
+function schemaWords({ keep, update, data, owned, periods = [], offset, ...rest }) {
+  noMore(rest);
   return [
     ...option('KEEP', keep), ...option('UPDATE', update), ...key('DATA', data), ...flags({ owned }),
     ...periods.flatMap(period), ...option('OFFSET', offset),
   ];
 }
 
-function rankWords({ kind, period: chosen }) {
+function rankWords({ kind, period: chosen, ...rest }) {
+  noMore(rest);
   return [...(kind ? [kind] : []), ...(chosen === undefined ? [] : ['PERIOD', ...[chosen].flat()])];
 }
 
 // JSON: one shape in RESP2 and RESP3, attributes keep their types, and integers are exact.
-function readWords(options) {
-  const { order, data: withdata, time: withtime } = options;
-  return [...rankWords(options), ...(order ? [order] : []), ...flags({ withdata, withtime, json: true })];
+function readWords({ order, data: withdata, time: withtime, ...rest }) {
+  return [...rankWords(rest), ...(order ? [order] : []), ...flags({ withdata, withtime, json: true })];
 }
 
-function writeWords({ nx, xx, update, keep, ch, at: when, data }) {
+function writeWords({ nx, xx, update, keep, ch, at: when, data, ...rest }) {
+  noMore(rest);
   return [
     ...flags({ nx, xx }), ...(update ? [update] : []), ...option('KEEP', keep), ...flags({ ch }), ...at(when),
     ...(data ? ['DATA', JSON.stringify(data)] : []),
   ];
 }
 
-const placeWords = (score, { at: when, member }) => [...numbers(score), ...at(when), ...option('MEMBER', member)];
+const placeWords = (score, when, member) => [...numbers(score), ...at(when), ...option('MEMBER', member)];
 
-const scanWords = (cursor, { count, time: withtime, data: withdata }) =>
-  [cursor, ...option('COUNT', count), ...flags({ withtime, withdata, json: true })];
+function scanWords(cursor, { count, time: withtime, data: withdata, ...rest }) {
+  noMore(rest);
+  return [cursor, ...option('COUNT', count), ...flags({ withtime, withdata, json: true })];
+}
+
+/** Scores and members as they are sent, in one long list. Null keeps a field as it is. */
+function scoreWords(words, scores) {
+  for (const [member, score] of scores) {
+    if (Array.isArray(score)) for (const value of score) words.push(value === null ? '*' : value);
+    else words.push(score);
+    words.push(member);
+  }
+  return words;
+}
 
 // --- how replies become values --------------------------------------------------------------------------
 
-const scored = (scores) => ({ score: scores === null ? null : scores[0], scores });
+/** One number for a board with one field, and a list for others. */
+const scoreOf = (reply) => (Array.isArray(reply) ? reply.map(number) : number(reply));
 
-const scoresOf = (reply) => (Array.isArray(reply) ? reply : [reply]).map(number);
+// JSON has no bigint.
+const asText = (value) => (typeof value === 'bigint' ? String(value) : value);
 
-function changed([rank, previousRank, member, ...scores]) {
-  const fields = scores.length / 2;
-  const previousScores = previousRank === null ? null : scores.slice(fields).map(number);
-  return {
-    rank: optional(integer)(rank), previousRank: optional(integer)(previousRank), member: text(member),
-    ...scored(rank === null ? null : scores.slice(0, fields).map(number)),
-    previousScore: previousScores === null ? null : previousScores[0], previousScores,
-  };
+function withTexts() {
+  return Object.fromEntries(Object.entries(this).map(([name, value]) => [name, Array.isArray(value) ? value.map(asText) : asText(value)]));
 }
 
+/** The same row, which JSON.stringify takes whatever its scores are. */
+function serializable(row, hasLarge) {
+  if (hasLarge) Object.defineProperty(row, 'toJSON', { value: withTexts });
+  return row;
+}
+
+const isLarge = (value) => typeof value === 'bigint';
+
 function tied(rank, users) {
-  if (users[0]?.member === undefined) return { rank, members: users.map(jsonName), data: null };
-  const data = new Map(users.map((user) => [jsonName(user.member), user.data]));
-  return { rank, members: [...data.keys()], data };
+  const hasData = users[0]?.member !== undefined;
+  return { rank, members: users.map((user) => jsonName(hasData ? user.member : user)), data: hasData ? users.map(({ data }) => data) : null };
 }
 
 function boardInfo(reply) {
@@ -79,33 +98,62 @@ function verification(reply) {
 
 /** The commands of one board. Each method returns a Call. */
 export class BoardCalls {
-  constructor(name, schema = {}, shard = []) {
+  #order;
+  #names;
+  #board;
+  #create;
+
+  /** `create` is 'auto' or 'never': what a write does if the board is not there. */
+  constructor(name, { create = 'auto', ...schema } = {}, shard = []) {
+    const { fields = [], order, ties, since, ...changing } = schema;
+    if (create !== 'auto' && create !== 'never') throw new TypeError(`create takes 'auto' or 'never', got ${create}`);
+    schemaWords(changing);
+    timed('SINCE', since, moment);
     this.key = name;
     this.schema = schema;
     this.shard = shard;
-    this.made = false;
+    this.#order = new Order({ fields, order, ties });
+    this.#names = fields.map((field) => wordsOf(field)[0]);
+    // A board without a schema needs none on the server.
+    const isDeclared = shard.length > 0 || Object.values(schema).some((value) => value !== undefined);
+    this.#board = isDeclared ? ['BOARD', String(fields.length || 1)] : [];
+    this.#create = isDeclared && create === 'auto' ? () => this.create() : null;
   }
 
   #read(name, words, parse) {
     return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse);
   }
 
-  #write(name, words, parse) {
-    // A board without a schema needs no setup.
-    const isDeclared = Object.keys(this.schema).length > 0 || this.shard.length > 0;
-    return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse, { board: isDeclared ? this : null });
+  #write(name, words, parse, missing = NoBoard) {
+    return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse, { create: this.#create, missing });
   }
 
   // A JSON object would put field names that are numbers first; the schema knows their order.
   #scores(row) {
     if (row.scores === undefined) return [number(row.score)];
-    const names = this.schema.fields?.map((field) => wordsOf(field)[0]) ?? Object.keys(row.scores);
+    const names = this.#names.length ? this.#names : Object.keys(row.scores);
     return names.map((name) => number(row.scores[name]));
   }
 
-  #row = ({ scores: _scores, score: _score, member, data, ...rest }, original) => ({
-    ...rest, member: jsonName(member), ...scored(this.#scores(original)), ...(data === undefined ? {} : { data }),
-  });
+  #row = ({ rank, place, member, time, data }, original) => {
+    const scores = this.#scores(original);
+    const row = rank === undefined ? {} : place === undefined ? { rank } : { place, rank };
+    Object.assign(row, { member: jsonName(member), score: scores[0], scores });
+    if (time !== undefined) row.time = time;
+    if (data !== undefined) row.data = data;
+    return serializable(row, scores.some(isLarge));
+  };
+
+  #change = ([rank, previousRank, member, ...all]) => {
+    const half = all.length / 2;
+    const scores = rank === null ? null : all.slice(0, half).map(number);
+    const previousScores = previousRank === null ? null : all.slice(half).map(number);
+    return serializable({
+      rank: optional(integer)(rank), previousRank: optional(integer)(previousRank), member: text(member),
+      score: scores && scores[0], scores, previousScore: previousScores && previousScores[0], previousScores,
+      improved: this.#order.isBetter(scores, previousScores),
+    }, [...(scores ?? []), ...(previousScores ?? [])].some(isLarge));
+  };
 
   // Scores exactly, attributes as JSON.parse has them.
   #rows(reply) {
@@ -115,23 +163,24 @@ export class BoardCalls {
 
   #list = (reply) => (reply === null ? [] : this.#rows(reply));
 
-  create({ adopt = false } = {}) {
-    const { order, fields = [], ties, since } = this.schema;
+  create({ adopt = false, ...rest } = {}) {
+    noMore(rest);
+    const { order, fields = [], ties, since, ...changing } = this.schema;
     const words = [
       ...(order ? [order] : []), ...fields.flatMap((field) => ['FIELD', ...wordsOf(field)]),
-      ...(ties ? ['TIES', ...wordsOf(ties)] : []), ...schemaWords(this.schema), ...this.shard,
-      ...sinceWords(since), ...flags({ adopt }),
+      ...(ties ? ['TIES', ...wordsOf(ties)] : []), ...schemaWords(changing), ...this.shard,
+      ...timed('SINCE', since, moment), ...flags({ adopt }),
     ];
-    return this.#read('CREATE', words, () => void (this.made = true));
+    return this.#read('CREATE', words, nothing);
   }
 
   createLike(other) {
-    return this.#read('CREATE', ['LIKE', new Key(other)], () => void (this.made = true));
+    return this.#read('CREATE', ['LIKE', new Key(other)], nothing);
   }
 
-  alter(changes) {
+  alter({ dropPeriods = [], ...changes }) {
     const removed = flags({ nokeep: changes.keep === null, nodata: changes.data === null });
-    const dropped = (changes.dropPeriods ?? []).flatMap((unit) => ['NOPERIOD', unit]);
+    const dropped = dropPeriods.flatMap((unit) => ['NOPERIOD', unit]);
     return this.#write('ALTER', [...schemaWords(changes), ...removed, ...dropped], nothing);
   }
 
@@ -143,57 +192,66 @@ export class BoardCalls {
     return this.#read('CLEAR', [], integer);
   }
 
-  rotate(archive, { data } = {}) {
+  rotate(archive, { data, ...rest } = {}) {
+    noMore(rest);
     return this.#read('ROTATE', [new Key(archive), ...key('DATA', data)], integer);
   }
 
-  verify({ repair = false, cursor = '0', count } = {}) {
+  verify({ repair = false, cursor = '0', count, ...rest } = {}) {
+    noMore(rest);
     return this.#read('VERIFY', [...flags({ repair }), 'CURSOR', cursor, ...option('COUNT', count)], verification);
   }
 
-  periods(unit, { now: when } = {}) {
+  periods(unit, { now: when, ...rest } = {}) {
+    noMore(rest);
     return this.#read('PERIODS', [...(unit ? [unit] : []), ...now(when)], listOf(record));
   }
 
   // --- writes -------------------------------------------------------------------------------------------
 
-  #add(name, words, scores, parse) {
-    return this.#write(name, [...words, ...scores.flatMap(([member, score]) => [...newScores(score), member])], parse);
+  #add(name, ranked, options, scores, parse, empty) {
+    const { period: chosen, ...write } = ranked ? options : { ...options };
+    if (chosen !== undefined && !ranked) noMore({ period: chosen });
+    const words = [...this.#board, ...(ranked ? ['WITHRANK', ...rankWords({ period: chosen })] : []), ...writeWords(write)];
+    return scores.length === 0 ? Call.nothing(empty) : this.#write(name, scoreWords(words, scores), parse);
   }
 
   add(member, score, options = {}) {
-    return this.#add('ADD', writeWords(options), [[member, score]], integer);
+    return this.#add('ADD', false, options, [[member, score]], integer);
   }
 
   addMany(scores, options = {}) {
-    return this.#add('ADD', writeWords(options), pairs(scores), integer);
+    return this.#add('ADD', false, options, pairs(scores), integer, 0);
   }
 
   addRanked(member, score, options = {}) {
-    const words = ['WITHRANK', ...rankWords({ period: options.period }), ...writeWords(options)];
-    return this.#add('ADD', words, [[member, score]], ([change]) => changed(change));
+    return this.#add('ADD', true, options, [[member, score]], ([change]) => this.#change(change));
   }
 
   addManyRanked(scores, options = {}) {
-    const words = ['WITHRANK', ...rankWords({ period: options.period }), ...writeWords(options)];
-    return this.#add('ADD', words, pairs(scores), listOf(changed));
+    return this.#add('ADD', true, options, pairs(scores), listOf(this.#change), []);
   }
 
   multiset(scores, options = {}) {
-    return this.#add('MULTISET', writeWords(options), pairs(scores), integer);
+    return this.#add('MULTISET', false, options, pairs(scores), integer, 0);
   }
 
-  incr(member, delta, { at: when } = {}) {
-    return this.#write('INCR', [...at(when), ...numbers(delta), member], optional(scoresOf));
+  #incr(member, delta, when, words, parse) {
+    return this.#write('INCR', [...this.#board, ...words, ...at(when), ...numbers(delta), member], optional(parse));
   }
 
-  incrRanked(member, delta, { at: when, period: chosen } = {}) {
-    const words = ['WITHRANK', ...rankWords({ period: chosen }), ...at(when), ...numbers(delta), member];
-    return this.#write('INCR', words, optional(changed));
+  incr(member, delta, { at: when, ...rest } = {}) {
+    noMore(rest);
+    return this.#incr(member, delta, when, [], scoreOf);
+  }
+
+  incrRanked(member, delta, { at: when, period: chosen, ...rest } = {}) {
+    noMore(rest);
+    return this.#incr(member, delta, when, ['WITHRANK', ...rankWords({ period: chosen })], this.#change);
   }
 
   remove(...members) {
-    return this.#read('REM', members, integer);
+    return members.length === 0 ? Call.nothing(0) : this.#read('REM', members, integer);
   }
 
   trim(n) {
@@ -208,8 +266,9 @@ export class BoardCalls {
     return this.#read('POP', [n, ...flags({ worst }), ...readWords(options)], this.#list);
   }
 
-  load(lines, { nx = false } = {}) {
-    return this.#write('LOAD', [...flags({ nx }), ...lines], integer);
+  load(lines, { nx = false, ...rest } = {}) {
+    noMore(rest);
+    return lines.length === 0 ? Call.nothing(0) : this.#write('LOAD', [...this.#board, ...flags({ nx }), ...lines], integer);
   }
 
   // --- reads --------------------------------------------------------------------------------------------
@@ -218,8 +277,9 @@ export class BoardCalls {
     return this.#read('GET', [member, ...readWords(options)], optional((reply) => this.#rows(`[${reply}]`)[0]));
   }
 
-  score(member) {
-    return this.#read('SCORE', [member], optional(scoresOf));
+  score(member, { period: chosen, ...rest } = {}) {
+    noMore(rest);
+    return this.#read('SCORE', [member, ...rankWords({ period: chosen })], optional(scoreOf));
   }
 
   query(member, { limit, ...options } = {}) {
@@ -260,15 +320,16 @@ export class BoardCalls {
   }
 
   among(members, options = {}) {
-    return this.#read('AMONG', [members.length, ...members, ...readWords(options)], this.#list);
+    const words = readWords(options);
+    return members.length === 0 ? Call.nothing([]) : this.#read('AMONG', [members.length, ...members, ...words], this.#list);
   }
 
-  after(n, score, options = {}) {
-    return this.#read('AFTER', [n, ...placeWords(score, options), ...readWords(options)], this.#list);
+  after(n, score, { at: when, member, ...options } = {}) {
+    return this.#read('AFTER', [n, ...placeWords(score, when, member), ...readWords(options)], this.#list);
   }
 
-  before(n, score, options = {}) {
-    return this.#read('BEFORE', [n, ...placeWords(score, options), ...readWords(options)], this.#list);
+  before(n, score, { at: when, member, ...options } = {}) {
+    return this.#read('BEFORE', [n, ...placeWords(score, when, member), ...readWords(options)], this.#list);
   }
 
   scan(cursor = '0', options = {}) {
@@ -281,30 +342,40 @@ export class BoardCalls {
     return this.#read('SCAN', scanWords(cursor, options), parse);
   }
 
-  count(low, high) {
-    return this.#read('COUNT', low === undefined && high === undefined ? [] : [low ?? '-inf', high ?? 'inf'], integer);
+  count(low, high, { period: chosen, ...rest } = {}) {
+    noMore(rest);
+    const bounds = low === undefined && high === undefined ? [] : [low ?? '-inf', high ?? 'inf'];
+    return this.#read('COUNT', [...bounds, ...rankWords({ period: chosen })], integer);
   }
 
-  forScore(score, { kind, ...place } = {}) {
-    return this.#read('FORSCORE', [...numbers(score), ...(kind ? [kind] : []), ...placeWords([], place)], integer);
+  forScore(score, { kind, period: chosen, at: when, member, ...rest } = {}) {
+    noMore(rest);
+    const words = [...numbers(score), ...rankWords({ kind, period: chosen }), ...placeWords([], when, member)];
+    return this.#read('FORSCORE', words, integer);
   }
 
-  percentile(member) {
-    return this.#read('PERCENTILE', [member], optional(number));
+  percentile(member, { period: chosen, ...rest } = {}) {
+    noMore(rest);
+    return this.#read('PERCENTILE', [member, ...rankWords({ period: chosen })], optional(number));
   }
 
-  scoreAt(percentile) {
-    return this.#read('SCOREAT', [percentile], optional(number));
+  scoreAt(percentile, { period: chosen, ...rest } = {}) {
+    noMore(rest);
+    return this.#read('SCOREAT', [percentile, ...rankWords({ period: chosen })], optional(number));
   }
 
   // --- attributes ---------------------------------------------------------------------------------------
 
-  setData(member, data, { nx = false } = {}) {
-    return this.#write('SETDATA', [member, ...flags({ nx }), ...Object.entries(data).flat()], integer);
+  setData(member, data, { nx = false, ...rest } = {}) {
+    noMore(rest);
+    const attributes = Object.entries(data).flat();
+    if (attributes.length === 0) return Call.nothing(0);
+    // Of a board that is not there, the server knows no hash.
+    return this.#write('SETDATA', [member, ...flags({ nx }), ...attributes], integer, SchemaError);
   }
 
   putData(member, data) {
-    return this.#write('PUTDATA', [member, JSON.stringify(data)], nothing);
+    return this.#write('PUTDATA', [member, JSON.stringify(data)], nothing, SchemaError);
   }
 
   getData(member) {
@@ -318,6 +389,31 @@ export class BoardCalls {
   delData(member, ...attributes) {
     return this.#read('DELDATA', [member, ...attributes], integer);
   }
+}
+
+/** A field as RANK.INFO shows it. */
+function fieldText(field) {
+  const [name, ...words] = wordsOf(field);
+  const given = words.map((word) => word.toUpperCase());
+  const order = given[0] === 'ASC' || given[0] === 'DESC' ? given.shift() : 'DESC';
+  return `${name} ${order} ${given.join(' ') || 'FLOAT'}`;
+}
+
+/** The call that makes a board what it is declared to be, given its RANK.INFO. */
+export function migration(board, info) {
+  if (info === null || info.schema === null) return board.create();
+  const { fields = [], order = 'DESC', ties = 'SHARED', since: _, keep = null, update = 'SET', data = null, offset, ...rest } = board.schema;
+  const same = (what, present, declared) => {
+    if (present !== declared) throw new SchemaError(`${board.key}: ${what} cannot change from ${present} to ${declared}: use another key`);
+  };
+  const present = info.fields.map((field) => `${field.name} ${field.order} ${field.type}`);
+  same('fields', present.join(', '), (fields.length ? fields : [`score ${order}`]).map(fieldText).join(', '));
+  same('ties', info.ties, wordsOf(ties.toUpperCase()).filter((word) => word !== 'MS').join(' '));
+  const units = (rest.periods ?? []).map(({ unit }) => wordsOf(unit)[0].toLowerCase());
+  const dropPeriods = info.periods.map(({ unit }) => unit).filter((unit) => !units.includes(unit));
+  // The server takes an offset with the first period, and says so for another one.
+  const moved = info.periods.some((each) => each.offset === offset) ? undefined : offset;
+  return board.alter({ ...rest, keep, update, data, offset: moved, dropPeriods });
 }
 
 const jsonLines = (lines) => String(lines).split('\n').filter((line) => line !== '');

@@ -8,16 +8,25 @@ export class Key {
 }
 
 /**
- * One command. `board` is the declared one that it writes to. `wait` is there if it may block: for how many
- * `milliseconds` (0: for ever), and `callFor`, which makes the same call for another time.
+ * One command. `create` makes the call that creates the declared board, when this one fails with a `missing` error.
+ * `wait` is there if it may block: for how many `milliseconds` (0: for ever), and `callFor`, which makes the same call
+ * for another time. A call without a name has nothing to do: its result is `value`.
  */
 export class Call {
-  constructor(name, args, parse, { board = null, wait = null } = {}) {
+  constructor(name, args, parse, { create = null, missing = null, wait = null } = {}) {
     this.name = name;
-    this.args = args.map((arg) => (arg instanceof Key ? arg : argument(arg)));
+    this.args = args;
     this.parse = parse;
-    this.board = board;
+    this.create = create;
+    this.missing = missing;
     this.wait = wait;
+    for (let at = 0; at < args.length; at++) if (typeof args[at] !== 'string') args[at] = argument(args[at]);
+  }
+
+  static nothing(value) {
+    const call = new Call(null, [], null);
+    call.value = value;
+    return call;
   }
 }
 
@@ -27,38 +36,45 @@ export const raw = (name, key, ...args) => new Call(name, [new Key(key), ...args
 // --- arguments --------------------------------------------------------------------------------------
 
 function argument(value) {
-  if (typeof value === 'string' || Buffer.isBuffer(value)) return value;
+  if (value instanceof Key || Buffer.isBuffer(value)) return value;
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'number' || Number.isNaN(value)) throw new TypeError(`expected a name or a number, got ${value}`);
   return value === Infinity ? 'inf' : value === -Infinity ? '-inf' : String(value);
 }
 
-export const numbers = (score) => (Array.isArray(score) ? score : [score]);
+/** Takes what is left of some options once the known ones are taken out: a misspelled one must not be ignored. */
+export function noMore(rest) {
+  for (const name in rest) throw new TypeError(`unknown option: ${name}`);
+}
 
-/** Scores to write: null keeps a field as it is. */
-export const newScores = (score) => (Array.isArray(score) ? score.map((value) => (value === null ? '*' : value)) : [score]);
+export const numbers = (score) => (Array.isArray(score) ? score : [score]);
 export const option = (word, value) => (value === undefined || value === null ? [] : [word, value]);
 export const flags = (words) => Object.entries(words).filter(([, given]) => given).map(([word]) => word.toUpperCase());
 
-/** Seconds as a number, or text with a unit: 500ms, 30s, 5m, 2h, 1d. */
-export function duration(value) {
-  // A short time is not 0, which is for ever where a call blocks.
-  return typeof value === 'number' ? `${Math.round(value * 1000) || Number(value > 0)}ms` : value;
-}
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-const UNITS = { ms: 1, s: 1000, '': 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** The same as a number, or null for what the server will refuse. */
+/** Milliseconds as a number, or text with a unit: 500ms, 30s, 5m, 2h, 1d. As milliseconds. */
 export function milliseconds(value) {
-  const [, number, unit] = /^(\d+)(ms|[smhd]?)$/.exec(duration(value)) ?? [];
-  return number === undefined ? null : Number(number) * UNITS[unit];
+  // Part of a millisecond is not 0, which is for ever where a call blocks.
+  if (typeof value === 'number' && value >= 0 && value < Infinity) return Math.ceil(value);
+  const [, number, unit] = (typeof value === 'string' && /^(\d+)(ms|[smhd])$/.exec(value)) || [];
+  if (number === undefined) throw new TypeError(`a duration is milliseconds or text such as '30s', got ${value}`);
+  return Number(number) * UNITS[unit];
 }
+
+export const duration = (value) => `${milliseconds(value)}ms`;
 
 /** The words of a field, a tie rule or a period. */
 export const wordsOf = (text) => text.trim().split(/\s+/);
 
 /** Unix time in milliseconds, or a Date. */
-export const moment = (value) => (value instanceof Date ? value.getTime() : value);
+export function moment(value) {
+  const time = value instanceof Date ? value.getTime() : value;
+  if (typeof time !== 'number' || !(time >= 1e11 || time === 0 || (value instanceof Date && time > 0))) {
+    throw new TypeError(`a time is a Date or Unix time in milliseconds, got ${value}`);
+  }
+  return Math.floor(time);
+}
 
 /** An option that takes a duration or a time, if it is given. */
 export const timed = (word, value, convert) => (value === undefined || value === null ? [] : [word, convert(value)]);
@@ -82,7 +98,7 @@ export function number(value) {
 
 export const integer = (value) => Number(value);
 export const optional = (parse) => (reply) => (reply === null || reply === undefined ? null : parse(reply));
-export const listOf = (parse) => (reply) => reply.map(parse);
+export const listOf = (parse) => (reply) => reply.map((each) => parse(each));
 export const nothing = () => undefined;
 
 /** A map: in RESP3 it is one, in RESP2 a flat array. Its strings are text. */

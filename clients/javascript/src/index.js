@@ -2,21 +2,30 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { BoardCalls } from './board.js';
-import { raw } from './call.js';
+import { BoardCalls, migration } from './board.js';
+import { milliseconds, noMore, raw } from './call.js';
 import { ScheduleCalls } from './due.js';
-import { LeaseDenied, LeaseLost, RateLimited } from './errors.js';
-import { LeaseCalls, LimiterCalls } from './rate.js';
-import { execute, sends } from './run.js';
+import { LeaseDenied, LeaseLost } from './errors.js';
+import { LeaseCalls } from './rate.js';
+import { execute, run, sends } from './run.js';
 
-export * from './errors.js';
+export {
+  CommandError, CrossSlot, DamagedBoard, IncompleteAnswer, LeaseDenied, LeaseLost, ModuleNotLoaded, NoBoard, NotPermitted, NotSent,
+  OutOfMemory, OutcomeUnknown, RankError, RateLimited, SchemaError, TooBig, TryAgain, Unblocked, ValueOutOfRange, WrongType,
+} from './errors.js';
+export { RateLimiter } from './limiter.js';
 export { ShardedLeaderboard } from './shards.js';
+export { Worker } from './worker.js';
 export { execute, raw };
 
 /** A board, declared once and created by its first write. */
 export class Leaderboard extends sends(BoardCalls) {
   constructor(client, key, schema) {
     super(client, new BoardCalls(key, schema));
+  }
+
+  async migrate() {
+    await run(this.client, migration(this.calls, await this.info()));
   }
 
   async *scanAll(options) {
@@ -29,24 +38,11 @@ export class Leaderboard extends sends(BoardCalls) {
   }
 }
 
-/** Limiters with the same rules, one per key. */
-export class RateLimiter extends sends(LimiterCalls) {
-  constructor(client, rules, options) {
-    super(client, new LimiterCalls(rules, options));
-  }
-
-  async enforce(key, options) {
-    const verdict = await this.check(key, options);
-    if (verdict.limited) throw new RateLimited(key, verdict);
-    return verdict;
-  }
-}
-
 /** One of `limit` places, held for `lease` unless it is renewed. */
 export class Lease extends sends(LeaseCalls) {
   constructor(client, key, { wait = 0, ...options } = {}) {
     super(client, new LeaseCalls(key, options));
-    this.wait = wait;
+    this.wait = milliseconds(wait);
     this.token = 0;
   }
 
@@ -55,14 +51,13 @@ export class Lease extends sends(LeaseCalls) {
   }
 
   async hold() {
-    let left = this.wait * 1000;
+    const end = Date.now() + this.wait;
     let grant = await this.acquire();
     while (grant.limited) {
+      const left = end - Date.now();
       if (left <= 0) throw new LeaseDenied(this.calls.key, grant);
       // Others may release earlier than their leases end.
-      const pause = Math.min(left, Math.max(grant.retryAfterMs, 1), 100);
-      await sleep(pause);
-      left -= pause;
+      await sleep(Math.min(left, Math.max(grant.retryAfterMs, 1), 100));
       grant = await this.acquire();
     }
     this.token = grant.token;
@@ -85,9 +80,10 @@ export class Lease extends sends(LeaseCalls) {
   }
 }
 
-/** Items that are released at a time. */
+/** Items that are released at a time. `data` names the hash with their payloads. */
 export class Schedule extends sends(ScheduleCalls) {
-  constructor(client, key) {
-    super(client, new ScheduleCalls(key));
+  constructor(client, key, { data, ...rest } = {}) {
+    noMore(rest);
+    super(client, new ScheduleCalls(key, data));
   }
 }

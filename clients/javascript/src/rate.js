@@ -1,20 +1,58 @@
 // RATE.*: limiters and leases, as values.
 
-import { Call, Key, duration, flags, integer, json, listOf, moment, option, timed } from './call.js';
+import { Call, Key, duration, flags, integer, json, listOf, moment, noMore, option, timed } from './call.js';
 
 const now = (when) => timed('NOW', when, moment);
 
-function verdict({ limited, rule, rules = [], ...rest }) {
-  const { limit, remaining, retry_after_ms: retryAfterMs, reset_after_ms: resetAfterMs } = rest;
-  return { limited, allowed: !limited, limit, remaining, retryAfterMs, resetAfterMs, rule, rules: rules.map(verdict) };
+const verdict = (limited, limit, remaining, retryAfterMs, resetAfterMs, rule) =>
+  ({ allowed: !limited, limited, limit, remaining, retryAfterMs, resetAfterMs, rule, source: 'server' });
+
+/** The reply for one rule: six numbers. */
+function verdictOf(reply) {
+  const [limited, ...numbers] = reply.map(integer);
+  const one = verdict(limited === 1, ...numbers);
+  return { ...one, rules: [one] };
 }
+
+/** The reply with EACH and JSON. */
+function verdictOfAll(reply) {
+  const parts = ({ limited, limit, remaining, retry_after_ms: retry, reset_after_ms: reset, rule }) =>
+    verdict(limited, limit, remaining, retry, reset, rule);
+  const { rules, ...whole } = json(reply);
+  return { ...parts(whole), rules: rules.map(parts) };
+}
+
+// limit/window, or limit/window/burst; a window may be a unit of the calendar.
+const RULE = /^(\d+)\/(?:(\d+)(ms|[smhd]?)|(hour|day|week|month|year))(?:\/(\d+))?$/i;
+const UNITS = { ms: 1, '': 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const CALENDAR = { hour: 3_600_000, day: 86_400_000, week: 604_800_000, month: 30 * 86_400_000, year: 365 * 86_400_000 };
+
+/** The parts of a rule; a mistake is an error before anything is sent. */
+export function parseRule(rule, algorithm = 'SLIDING') {
+  const [, limit, number, unit, calendar, burst] = RULE.exec(rule) ?? [];
+  const wrong = (what) => new TypeError(`${what}, got ${rule}`);
+  if (limit === undefined) throw wrong("a rule is limit/window, such as '100/1m'");
+  const kind = algorithm.toUpperCase();
+  if ((calendar !== undefined) !== (kind === 'CALENDAR')) throw wrong('a rule has a unit such as day exactly if the algorithm is CALENDAR');
+  if (burst !== undefined && kind !== 'GCRA') throw wrong('only GCRA takes a burst');
+  const window = calendar ? CALENDAR[calendar.toLowerCase()] : Number(number) * UNITS[unit.toLowerCase()];
+  const units = [limit, burst ?? 1].map(Number);
+  if (units.some((each) => each < 1 || each > 1e9)) throw wrong('limit and burst are 1 to 1000000000');
+  if (window < 1 || window > 366 * UNITS.d) throw wrong('a window is 1ms to 366d');
+  return { limit: Number(limit), window, burst: burst && Number(burst), calendar: calendar?.toLowerCase() };
+}
+
+const ALGORITHMS = ['SLIDING', 'FIXED', 'COUNTER', 'GCRA', 'CALENDAR'];
 
 /** The commands of limiters that share their rules. Each method returns a Call. */
 export class LimiterCalls {
   #words;
 
-  constructor(rules, { algorithm, burst, offset, prefix = '' } = {}) {
+  constructor(rules, { algorithm, burst, offset, prefix = '', ...rest } = {}) {
+    noMore(rest);
+    if (algorithm !== undefined && !ALGORITHMS.includes(algorithm)) throw new TypeError(`algorithm takes ${ALGORITHMS.join(', ')}, got ${algorithm}`);
     this.rules = [rules].flat();
+    for (const rule of this.rules) parseRule(rule, algorithm);
     this.prefix = prefix;
     this.#words = [...(algorithm ? [algorithm] : []), ...option('BURST', burst), ...option('OFFSET', offset)];
   }
@@ -23,14 +61,19 @@ export class LimiterCalls {
     return new Key(Buffer.isBuffer(name) ? Buffer.concat([Buffer.from(this.prefix), name]) : this.prefix + name);
   }
 
-  #ask(name, keys, rules, { cost, force, penalty, now: when } = {}) {
-    const options = [...option('COST', cost), ...flags({ force }), ...timed('PENALTY', penalty, duration), ...now(when)];
-    const words = [...keys, ...rules, ...this.#words, ...options, 'EACH', 'JSON'];
-    return new Call(`RATE.${name}`, words, (reply) => verdict(json(reply)));
+  #ask(name, keys, rules, { cost, now: when, ...rest } = {}, more = []) {
+    noMore(rest);
+    const words = [...keys, ...rules, ...this.#words, ...option('COST', cost), ...more, ...now(when)];
+    if (rules.length === 1) return new Call(`RATE.${name}`, words, verdictOf);
+    return new Call(`RATE.${name}`, [...words, 'EACH', 'JSON'], verdictOfAll);
+  }
+
+  #spend(name, keys, rules, { force, penalty, ...options } = {}) {
+    return this.#ask(name, keys, rules, options, [...flags({ force }), ...timed('PENALTY', penalty, duration)]);
   }
 
   check(key, options) {
-    return this.#ask('CHECK', [this.#key(key)], this.rules, options);
+    return this.#spend('CHECK', [this.#key(key)], this.rules, options);
   }
 
   peek(key, options) {
@@ -43,7 +86,8 @@ export class LimiterCalls {
 
   checkAll(rules, options) {
     const pairs = Array.isArray(rules) ? rules : Object.entries(rules);
-    return this.#ask('ALL', [pairs.length, ...pairs.map(([key]) => this.#key(key))], pairs.map(([, rule]) => rule), options);
+    if (pairs.length === 0) return Call.nothing({ ...verdict(false, 0, 0, 0, 0, 0), rules: [] });
+    return this.#spend('ALL', [pairs.length, ...pairs.map(([key]) => this.#key(key))], pairs.map(([, rule]) => rule), options);
   }
 
   reset(key) {
@@ -57,33 +101,37 @@ export class LimiterCalls {
 
 /** The commands of the leases of one key. Each method returns a Call. */
 export class LeaseCalls {
-  constructor(key, { limit = 1, lease = '30s' } = {}) {
+  constructor(key, { limit = 1, lease = '30s', ...rest } = {}) {
+    noMore(rest);
     this.key = key;
     this.limit = limit;
-    this.lease = lease;
+    this.lease = duration(lease);
   }
 
   #call(name, words, parse) {
     return new Call(`RATE.${name}`, [new Key(this.key), ...words], parse);
   }
 
-  acquire(options = {}) {
-    return this.#call('ACQUIRE', [this.limit, duration(this.lease), ...now(options.now)], (reply) => {
+  acquire({ now: when, ...rest } = {}) {
+    noMore(rest);
+    return this.#call('ACQUIRE', [this.limit, this.lease, ...now(when)], (reply) => {
       const [limited, limit, remaining, retryAfterMs, resetAfterMs, token] = reply.map(integer);
       return { limited: limited === 1, limit, remaining, retryAfterMs, resetAfterMs, token };
     });
   }
 
-  renewToken(token, { lease = this.lease, now: when } = {}) {
+  renewToken(token, { lease = this.lease, now: when, ...rest } = {}) {
+    noMore(rest);
     return this.#call('RENEW', [token, duration(lease), ...now(when)], (reply) => integer(reply) === 1);
   }
 
   release(...tokens) {
-    return this.#call('RELEASE', tokens, integer);
+    return tokens.length === 0 ? Call.nothing(0) : this.#call('RELEASE', tokens, integer);
   }
 
-  held(options = {}) {
-    return this.#call('HELD', now(options.now), (reply) => {
+  held({ now: when, ...rest } = {}) {
+    noMore(rest);
+    return this.#call('HELD', now(when), (reply) => {
       const [held, next] = reply.map(integer);
       return { held, nextEndMs: next < 0 ? null : next };
     });

@@ -1,31 +1,94 @@
 // Sends calls with node-redis or ioredis, to one server or to a cluster.
+//
+// What changes something is written to a connection once. node-redis does so by itself; ioredis writes a command again
+// after a lost connection, so its commands get a class that refuses. A command that waits in a queue of the library
+// for a connection can be taken back by an AbortSignal; one that was written cannot.
 
 import { Key } from './call.js';
-import { translate } from './translate.js';
+import { NoBoard, NotSent, OutcomeUnknown, SchemaError, isReply, translate, unknown, wasSent } from './errors.js';
 
-/** What may go to replicas. */
+/** What may go to replicas, and may be sent again. */
 export const READS = new Set(
   ('RANK.INFO RANK.GET RANK.SCORE RANK.QUERY RANK.STATS RANK.TOPN RANK.RANGE RANK.PAGE RANK.AROUND RANK.BYSCORE ' +
     'RANK.AMONG RANK.AFTER RANK.BEFORE RANK.SCAN RANK.COUNT RANK.FORSCORE RANK.PERCENTILE RANK.SCOREAT RANK.GETDATA ' +
     'RANK.PERIODS RANK.SHARD RANK.SHARDS RATE.PEEK RATE.HELD DUE.INFO').split(' '),
 );
 
+// How long one call blocks at most: a client that waits for longer may take the connection for lost.
+const BLOCK_MS = 1000;
+// A connection that blocked is kept for the next call that does.
+const IDLE_MS = 500;
+
+// --- node-redis -----------------------------------------------------------------------------------------
+
 // Texts as Buffers, integers and doubles as text: nothing is lost before it is parsed. (The doubles that node-redis 5
 // parses can be off by the last digit.)
-const TYPES = { 36: Buffer, 44: String, 58: String };
+const PLAIN = { typeMapping: { 36: Buffer, 44: String, 58: String } };
 
 function nodeRedis(client) {
-  const prefix = client._keyPrefix;
   // Only a cluster can name the node of a shard.
   const isCluster = typeof client.nodeClient === 'function';
   return {
-    prefix,
+    prefix: client._keyPrefix,
+    isCluster,
     isPool: typeof client.totalClients === 'number',
-    send: (name, words, keys, readOnly, blocks) => {
-      const options = blocks ? { typeMapping: TYPES, timeout: undefined } : { typeMapping: TYPES };
-      const args = [name, ...words];
-      return isCluster ? client.sendCommand(keys[0], readOnly, args, options) : client.sendCommand(args, options);
+    wasSent,
+    isClosed: () => client.isOpen === false,
+    send(words, keys, isRead, signal) {
+      // The signal takes the place of the library's own timeout, which ends a command without saying whether it was sent.
+      const options = signal ? { ...PLAIN, abortSignal: signal, timeout: undefined } : PLAIN;
+      return isCluster ? client.sendCommand(keys[0], isRead, words, options) : client.sendCommand(words, options);
     },
+    async open() {
+      const socket = { ...client.options?.socket, reconnectStrategy: false, socketTimeout: undefined };
+      const { defaults } = client._options ?? {};
+      const options = isCluster ? { defaults: { ...defaults, socket: { ...defaults?.socket, socketTimeout: undefined } } } : { socket };
+      return client.duplicate(options).on('error', () => {}).connect();
+    },
+    close: (own) => own.destroy(),
+  };
+}
+
+// --- ioredis --------------------------------------------------------------------------------------------
+
+const PING = '*1\r\n$4\r\nPING\r\n';
+
+/** A command of ioredis that is written to a connection once, and not at all when nobody waits for it any more. */
+function onceOf(Command) {
+  return class Once extends Command {
+    isSent = false;
+    isOver = false;
+
+    constructor(...args) {
+      super(...args);
+      const { reject } = this;
+      this.fail = (error) => {
+        this.isOver = true;
+        reject(this.isSent && !isReply(error) ? unknown(error) : error);
+      };
+      this.reject = this.fail;
+    }
+
+    toWritable(stream) {
+      if (!this.isSent && !this.isOver) {
+        this.isSent = true;
+        return super.toWritable(stream);
+      }
+      // ioredis repeats it, or has kept it for too long. It expects a reply to whatever it writes.
+      this.fail(new Error('the connection was lost'));
+      return PING;
+    }
+
+    /** After ioredis' cluster has put its redirections into `reject`. */
+    watch() {
+      const redirect = this.reject;
+      this.reject = (error) => {
+        // A server that refused has not run it, so that it may be sent to the right one.
+        if (isReply(error)) this.isSent = false;
+        else if (this.isSent) return this.fail(error);
+        return redirect.call(this, error);
+      };
+    }
   };
 }
 
@@ -34,22 +97,51 @@ function ioredis(client) {
   // is taken from a call that is never sent: it is the one that fits this client.
   const probe = Object.create(client, { options: { value: {} }, sendCommand: { value: (command) => command.constructor } });
   const Command = probe.callBuffer('PING');
+  const Once = onceOf(Command);
+  const isCluster = typeof client.nodes === 'function';
+  const pending = new Set();
+  // Otherwise they would wait until the server is back.
+  client.on('close', () => pending.forEach((command) => command.isSent && command.fail(new Error('the connection was lost'))));
   return {
     prefix: client.options.keyPrefix,
-    send: (name, words, keys, readOnly) => {
-      const command = new Command(name, words, { replyEncoding: null });
+    isCluster,
+    isPool: false,
+    // Commands that were sent say so themselves.
+    wasSent: () => false,
+    isClosed: () => client.status === 'end',
+    send([name, ...words], keys, isRead, signal) {
+      const command = new (isRead ? Command : Once)(name, words, { replyEncoding: null });
       command.keys = keys;
-      command.isReadOnly = readOnly;
-      return client.sendCommand(command);
+      command.isReadOnly = isRead;
+      if (isRead) return client.sendCommand(command);
+      pending.add(command);
+      client.sendCommand(command);
+      command.watch();
+      const takeBack = () => command.isSent || command.fail(new NotSent('there was no connection in time'));
+      signal?.addEventListener('abort', takeBack);
+      return command.promise.finally(() => pending.delete(command));
     },
+    async open() {
+      const patient = { commandTimeout: undefined, socketTimeout: undefined };
+      const own = isCluster
+        ? client.duplicate([], { lazyConnect: true, redisOptions: { ...client.options.redisOptions, ...patient } })
+        : client.duplicate({ ...patient, lazyConnect: true, retryStrategy: () => null });
+      own.on('error', () => {});
+      await own.connect();
+      return own;
+    },
+    close: (own) => own.disconnect(),
   };
 }
 
+// --- calls ----------------------------------------------------------------------------------------------
+
 const senders = new WeakMap();
 
-function senderOf(client) {
+export function senderOf(client) {
   let sender = senders.get(client);
   if (sender === undefined) {
+    if (typeof client?.sendCommand !== 'function') throw new TypeError('expected a client of node-redis or ioredis');
     sender = typeof client.callBuffer === 'function' ? ioredis(client) : nodeRedis(client);
     senders.set(client, sender);
   }
@@ -62,69 +154,110 @@ function prefixed(prefix, name) {
   return isText ? prefix + name : Buffer.concat([Buffer.from(prefix), Buffer.from(name)]);
 }
 
-async function send(client, call) {
-  const { prefix, send: sendWords } = senderOf(client);
+/** The result of one call. `signal` takes it back if it is not sent yet; `isRead` tells whether a replica may answer. */
+export function send(client, call, { signal, isRead = READS.has(call.name) } = {}) {
+  if (call.name === null) return Promise.resolve(call.value);
+  const sender = senderOf(client);
+  const { args } = call;
+  const words = [call.name];
   const keys = [];
-  const words = call.args.map((arg) => {
-    if (!(arg instanceof Key)) return arg;
-    keys.push(prefixed(prefix, arg.name));
-    return keys.at(-1);
-  });
-  try {
-    return call.parse(await sendWords(call.name, words, keys, READS.has(call.name), call.wait !== null));
-  } catch (error) {
-    throw translate(error);
+  for (const arg of args) {
+    if (arg instanceof Key) {
+      keys.push(prefixed(sender.prefix, arg.name));
+      words.push(keys.at(-1));
+    } else words.push(arg);
   }
+  const fail = (error) => {
+    throw translate(error, !isRead && sender.wasSent(error));
+  };
+  return sender.send(words, keys, isRead, signal).then((reply) => call.parse(reply), fail);
 }
 
 /**
- * The result of one call. A board is created before the first write to it. Later its RANK.CREATE travels with each
- * write, since a key may expire or be deleted meanwhile: a write to a key that is not there makes another board. What
- * it answers then does not matter.
+ * The result of one call. If it writes to a declared board that is not there, the board is created, and the write sent
+ * again.
  */
-export async function run(client, call) {
-  if (call.board?.made) {
-    const created = send(client, call.board.create()).catch(() => {});
-    // The connections of a pool keep no order.
-    if (senderOf(client).isPool) await created;
-  } else if (call.board) {
-    await send(client, call.board.create());
-  }
-  return call.wait ? waited(client, call.wait) : send(client, call);
-}
-
-/** For how many milliseconds a call may block: half of what the client waits for a reply. (A pool does not tell: 2.5 s.) */
-function patienceOf({ options, _options }) {
-  const settings = [options, options?.redisOptions, options?.socket, _options?.defaults?.socket];
-  const timeouts = settings.flatMap((each) => [each?.socketTimeout, each?.commandTimeout]).filter((time) => time > 0);
-  return Math.max(1, Math.floor(Math.min(5000, ...timeouts) / 2));
-}
-
-/** A call that blocks, asked again and again: never for so long that the client takes it for lost. */
-async function waited(client, { milliseconds, callFor }) {
-  const most = patienceOf(client);
-  for (let left = milliseconds; ; left &&= left - most) {
-    const piece = Math.min(left || most, most);
-    const found = await send(client, callFor(piece));
-    if (found.length > 0 || left === piece) return found;
+export async function run(client, call, options) {
+  if (call.wait) return waited(client, call.wait);
+  try {
+    return await send(client, call, options);
+  } catch (error) {
+    if (!call.create || !(error instanceof call.missing)) throw error;
+    try {
+      await send(client, call.create(), options);
+    } catch (refusal) {
+      // Somebody else may have created it meanwhile, from another version of its declaration.
+      if (!(refusal instanceof SchemaError)) throw refusal;
+      return await send(client, call, options).catch((again) => {
+        throw again instanceof NoBoard ? refusal : again;
+      });
+    }
+    return send(client, call, options);
   }
 }
 
-/** The results of several calls, which travel together. */
-export function execute(client, ...calls) {
-  return Promise.all(calls.map((call) => run(client, call)));
+/** The results of several calls, which travel together and keep their order. No board is created meanwhile. */
+export async function execute(client, ...calls) {
+  const sender = senderOf(client);
+  // The connections of a pool keep no order.
+  if (sender.isPool) return client.execute((one) => execute(one, ...calls));
+  // A replica may not know yet what was written just before.
+  const isReading = calls.every(({ name }) => name === null || READS.has(name));
+  return Promise.all(calls.map((call) => (call.wait ? run(client, call) : send(client, call, { isRead: isReading }))));
 }
 
-/** What a promise resolves to, or an error if that takes too long. */
-export async function within(milliseconds, promise, late) {
+/** What `start` resolves to. After some milliseconds it fails, and what was not sent by then is taken back. */
+export async function within(time, start, late) {
+  const end = new AbortController();
   let timer;
-  const end = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(late()), milliseconds);
+  const over = new Promise((_, reject) => {
+    timer = setTimeout(() => {
+      reject(late ?? new OutcomeUnknown(`no answer within ${time} ms`));
+      end.abort();
+    }, time);
   });
   try {
-    return await Promise.race([promise, end]);
+    return await Promise.race([start(end.signal), over]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+// --- calls that block -----------------------------------------------------------------------------------
+
+const idle = new WeakMap();
+
+/** Does something with a connection of its own, like the client's, so that the client's other calls go on. */
+async function onOwnConnection(client, act) {
+  const sender = senderOf(client);
+  if (sender.isPool) return act(client);
+  if (sender.isClosed()) throw new NotSent('the client is closed');
+  const spare = idle.get(client) ?? [];
+  idle.set(client, spare);
+  const parked = spare.pop();
+  clearTimeout(parked?.timer);
+  const own = parked?.own ?? (await sender.open());
+  try {
+    const result = await act(own);
+    const entry = { own };
+    entry.timer = setTimeout(() => {
+      spare.splice(spare.indexOf(entry), 1);
+      sender.close(own);
+    }, IDLE_MS);
+    spare.push(entry);
+    return result;
+  } catch (error) {
+    sender.close(own);
+    throw error;
+  }
+}
+
+/** A call that blocks, asked again and again. */
+async function waited(client, { milliseconds, callFor }) {
+  for (let left = milliseconds; ; left &&= left - BLOCK_MS) {
+    const piece = Math.min(left || BLOCK_MS, BLOCK_MS);
+    const found = await onOwnConnection(client, (own) => send(own, callFor(piece)));
+    if (found.length > 0 || left === piece) return found;
   }
 }
 
@@ -132,6 +265,7 @@ export async function within(milliseconds, promise, late) {
 export function sends(Calls) {
   class Sender {
     constructor(client, calls) {
+      senderOf(client);
       this.client = client;
       this.calls = calls;
     }
@@ -140,7 +274,7 @@ export function sends(Calls) {
     Object.defineProperty(Sender.prototype, name, {
       configurable: true,
       writable: true,
-      value(...args) {
+      async value(...args) {
         return run(this.client, this.calls[name](...args));
       },
     });

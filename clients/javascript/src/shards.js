@@ -5,10 +5,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { BoardCalls } from './board.js';
-import { Call, listOf, text, wordsOf } from './call.js';
-import { IncompleteAnswer, RankError } from './errors.js';
-import { run, within } from './run.js';
+import { BoardCalls, migration } from './board.js';
+import { Call, listOf, milliseconds, noMore, text } from './call.js';
+import { IncompleteAnswer, OutcomeUnknown, isOutage, isRefusal } from './errors.js';
+import { Order, byName } from './order.js';
+import { READS, run, senderOf, within } from './run.js';
 
 const SLOTS = 16384;
 // The most rows of a shard that are fetched rather than narrowed down further, on average.
@@ -16,6 +17,8 @@ const ROWS_A_SHARD = 64;
 // A member that is written so often that it is never seen twice at one place.
 const MOST_TRIES = 50;
 const PAUSE_MS = 50;
+// How long a write waits for a connection before it is tried elsewhere.
+const SEND_MS = 1000;
 
 export function crc16(name) {
   let crc = 0;
@@ -38,7 +41,6 @@ export function keysOf(name, n) {
 }
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-const byName = (a, b) => Buffer.compare(Buffer.from(a.member), Buffer.from(b.member));
 const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 
 /** The first place in a sorted list of which `isBefore` no longer holds. */
@@ -50,29 +52,6 @@ function partition(list, isBefore) {
     else high = middle;
   }
   return low;
-}
-
-/** How rows compare, best first: fields, then the tie time, then the name. */
-class Order {
-  constructor({ fields = [], order = 'DESC', ties = 'SHARED' }) {
-    const words = fields.length ? fields.map((field) => wordsOf(field.toUpperCase())) : [[order]];
-    this.signs = words.map((field) => (field.includes('ASC') ? 1 : -1));
-    const rule = wordsOf(ties.toUpperCase())[0];
-    this.time = rule === 'SHARED' ? 0 : rule === 'LAST' ? -1 : 1;
-    this.kind = rule === 'SHARED' ? 'COMPETITION' : 'ORDINAL';
-  }
-
-  byFields(a, b) {
-    for (const [at, sign] of this.signs.entries()) {
-      if (a.scores[at] !== b.scores[at]) return a.scores[at] < b.scores[at] ? -sign : sign;
-    }
-    return 0;
-  }
-
-  compare(a, b) {
-    const byTime = this.time === 0 ? 0 : this.time * (a.time - b.time);
-    return this.byFields(a, b) || byTime || this.signs[0] * byName(a, b);
-  }
 }
 
 /**
@@ -95,13 +74,13 @@ function merge(order, windows, kind) {
     // The shard itself said how many are better than a row of its own.
     return at < rows.length && order.byFields(rows[at], row) === 0 ? rows[at].rank - 1 : first - 1 + at;
   }));
-  const ranked = [];
+  const ranks = [];
   for (const [at, row] of known.entries()) {
     const isTied = at > 0 && order.byFields(known[at - 1], row) === 0;
-    const rank = kind === 'ORDINAL' ? before + at + 1 : isTied ? ranked[at - 1].rank : better(row) + 1;
-    ranked.push({ ...row, rank });
+    ranks.push(kind === 'ORDINAL' ? before + at + 1 : isTied ? ranks[at - 1] : better(row) + 1);
   }
-  return { before, rows: ranked, isLast: !ceiling };
+  for (const [at, row] of known.entries()) row.rank = ranks[at];
+  return { before, rows: known, isLast: !ceiling };
 }
 
 /** Rows by position, if these are among them or the board ends before. */
@@ -130,11 +109,12 @@ export class ShardedLeaderboard {
   #order;
   #boards;
 
-  constructor(client, name, shards, { timeout = 10, ...schema } = {}) {
+  constructor(client, name, shards, { timeout = 10_000, ...schema } = {}) {
     if (schema.periods) throw new TypeError('a board with shards has no periods');
+    senderOf(client);
     this.client = client;
     this.name = name;
-    this.timeout = timeout;
+    this.timeout = milliseconds(timeout);
     this.keys = keysOf(name, shards);
     this.#order = new Order(schema);
     // Attributes are in the slot of their shard.
@@ -147,15 +127,17 @@ export class ShardedLeaderboard {
 
   // --- rounds ---------------------------------------------------------------------------------------------
 
-  /** The result of a call. One that failed for a while is tried again, if that does no harm. */
-  async #ask(call, again = isTransient) {
-    const end = Date.now() + this.timeout * 1000;
-    const incomplete = (cause) => new IncompleteAnswer(`${call.name} got no answer within ${this.timeout} s`, { cause });
+  /** The result of a call. One that fails while the cluster changes is tried again; a write only if it did not happen. */
+  async #ask(call) {
+    const isRead = READS.has(call.name);
+    const end = Date.now() + this.timeout;
     for (;;) {
+      const incomplete = (cause) => new IncompleteAnswer(`${call.name} got no answer within ${this.timeout} ms`, { cause });
+      const attempt = (signal) => run(this.client, call, isRead ? {} : { signal: earliest(signal, SEND_MS) });
       try {
-        return await within(end - Date.now(), run(this.client, call), incomplete);
+        return await within(end - Date.now(), attempt, incomplete());
       } catch (error) {
-        if (!again(error)) throw error;
+        if (error instanceof IncompleteAnswer || !(isRead ? isOutage(error) : didNotHappen(error))) throw error;
         if (Date.now() >= end) throw incomplete(error);
         await sleep(PAUSE_MS);
       }
@@ -174,7 +156,12 @@ export class ShardedLeaderboard {
     return crc16(member) % this.#boards.length;
   }
 
-  #kind({ kind = this.#order.kind }) {
+  async #at(member, describe) {
+    return this.#ask(describe(this.#boards[this.#home(member)]));
+  }
+
+  #kind({ kind = this.#order.kind, data: _data, time: _time, ...rest }) {
+    noMore(rest);
     if (kind !== 'COMPETITION' && kind !== 'ORDINAL') throw new TypeError(`ranks over shards are COMPETITION or ORDINAL, got ${kind}`);
     return kind;
   }
@@ -193,28 +180,64 @@ export class ShardedLeaderboard {
     await this.#all((board) => board.create());
   }
 
+  async migrate() {
+    const infos = await this.#all((board) => board.info());
+    await this.#all((board, shard) => migration(board, infos[shard]));
+  }
+
+  async clear() {
+    return sum(await this.#all((board) => board.clear()));
+  }
+
+  /** The names of members, or members with their scores, by shard. */
+  #byHome(members, name = (member) => member) {
+    const parts = new Map();
+    for (const member of members) {
+      const home = this.#home(name(member));
+      if (!parts.has(home)) parts.set(home, []);
+      parts.get(home).push(member);
+    }
+    return [...parts];
+  }
+
   add(member, score, options) {
-    return this.#ask(this.#boards[this.#home(member)].add(member, score, options));
+    return this.#at(member, (board) => board.add(member, score, options));
   }
 
   async addMany(scores, options) {
-    const parts = new Map();
-    for (const [member, score] of scores instanceof Map ? scores : Object.entries(scores)) {
-      const home = this.#home(member);
-      parts.set(home, (parts.get(home) ?? new Map()).set(member, score));
-    }
-    return sum(await this.#round([...parts].map(([home, part]) => this.#boards[home].addMany(part, options))));
+    const parts = this.#byHome(scores instanceof Map ? scores : Object.entries(scores), ([member]) => member);
+    return sum(await this.#round(parts.map(([home, part]) => this.#boards[home].addMany(new Map(part), options))));
   }
 
-  incr(member, delta) {
-    return this.#ask(this.#boards[this.#home(member)].incr(member, delta), isRefusal);
+  incr(member, delta, options) {
+    return this.#at(member, (board) => board.incr(member, delta, options));
   }
 
   async remove(...members) {
-    return sum(await this.#round(members.map((member) => this.#boards[this.#home(member)].remove(member))));
+    return sum(await this.#round(this.#byHome(members).map(([home, part]) => this.#boards[home].remove(...part))));
+  }
+
+  setData(member, data, options) {
+    return this.#at(member, (board) => board.setData(member, data, options));
+  }
+
+  putData(member, data) {
+    return this.#at(member, (board) => board.putData(member, data));
+  }
+
+  getData(member) {
+    return this.#at(member, (board) => board.getData(member));
+  }
+
+  delData(member, ...attributes) {
+    return this.#at(member, (board) => board.delData(member, ...attributes));
   }
 
   // --- reads ----------------------------------------------------------------------------------------------
+
+  score(member) {
+    return this.#at(member, (board) => board.score(member));
+  }
 
   async count(low, high) {
     return sum(await this.#all((board) => board.count(low, high)));
@@ -223,7 +246,7 @@ export class ShardedLeaderboard {
   async get(member, options = {}) {
     const kind = this.#kind(options);
     const row = await this.#find(member, { kind, data: options.data });
-    return row && (await this.#ranked([row], kind))[0];
+    return row && shown(await this.#ranked([row], kind), options)[0];
   }
 
   #find(member, { kind, data }) {
@@ -240,24 +263,21 @@ export class ShardedLeaderboard {
     return Promise.all(rows.map(async (row) => {
       const others = this.#boards.filter((_, shard) => shard !== this.#home(row.member));
       const ranks = await this.#round(others.map((board) => this.#countBefore(board, row, kind)));
-      return { ...row, rank: row.rank + sum(ranks) - ranks.length };
+      row.rank += sum(ranks) - ranks.length;
+      return row;
     }));
   }
 
-  async friends(members, options = {}) {
+  async among(members, options = {}) {
     const kind = this.#kind(options);
-    const parts = new Map();
-    for (const member of members) {
-      const home = this.#home(member);
-      parts.set(home, [...(parts.get(home) ?? []), member]);
-    }
     const among = ([home, part]) => this.#boards[home].among(part, { kind, data: options.data, time: true });
-    const rows = await this.#ranked((await this.#round([...parts].map(among))).flat(), kind);
+    const rows = await this.#ranked((await this.#round(this.#byHome(members).map(among))).flat(), kind);
     rows.sort((a, b) => this.#order.compare(a, b));
-    return rows.map((row, at) => {
+    for (const [at, row] of rows.entries()) {
       const better = partition(rows, (other) => this.#order.byFields(other, row) < 0);
-      return { ...row, place: (kind === 'ORDINAL' ? at : better) + 1 };
-    });
+      row.place = (kind === 'ORDINAL' ? at : better) + 1;
+    }
+    return shown(rows, options);
   }
 
   async top(n, options = {}) {
@@ -265,16 +285,22 @@ export class ShardedLeaderboard {
     return this.#windowsUntil(this.#boards.map(() => [0, 0]), 1, n, options);
   }
 
-  async range(start, n, options = {}) {
-    atLeast(1, { start });
-    atLeast(0, { n });
+  async range(start, stop, options = {}) {
+    if (start === 0 || stop === 0) throw new RangeError('positions begin at 1, or at -1 from the end, got 0');
+    const members = start < 0 || stop < 0 ? await this.count() : 0;
+    const first = start < 0 ? Math.max(1, members + 1 + start) : start;
+    const last = stop < 0 ? members + 1 + stop : stop;
+    return last < first ? [] : this.#slice(first, last + 1 - first, options);
+  }
+
+  async #slice(start, n, options) {
     return this.#windowsUntil(await this.#locate(start - 1), start, n, options);
   }
 
   async page(page, size, options = {}) {
     atLeast(1, { page, size });
     const members = await this.count();
-    const rows = await this.range((page - 1) * size + 1, size, options);
+    const rows = await this.#slice((page - 1) * size + 1, size, options);
     return { page, pages: Math.ceil(members / size), members, rows };
   }
 
@@ -296,7 +322,7 @@ export class ShardedLeaderboard {
           const position = merged.before + 1 + at;
           const start = Math.max(1, position - distance);
           const found = cut(merged, start, position + distance + 1 - start);
-          if (found) return found;
+          if (found) return shown(found, options);
         }
         share *= 2;
       }
@@ -350,7 +376,7 @@ export class ShardedLeaderboard {
       const merged = merge(this.#order, windows, this.#kind(options));
       const found = merged && cut(merged, start, n);
       // If not, a shard has more than its share of the rows, or somebody wrote meanwhile.
-      if (found) return found;
+      if (found) return shown(found, options);
     }
   }
 
@@ -402,9 +428,14 @@ export class ShardedLeaderboard {
   }
 }
 
-// The command was not run: try again.
-const isRefusal = (error) => /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN) /.test(error.message);
-// Other replies of the server, such as OOM, begin with a word in capitals too. They are answers.
-const isAnswer = (error) => error instanceof RankError || error instanceof TypeError || /^[A-Z]+ /.test(error.message);
-// The rest comes from the connection. The command may have been run.
-const isTransient = (error) => isRefusal(error) || !isAnswer(error);
+// What a write may be sent again after: the server refused it, or it was not sent.
+const didNotHappen = (error) => isRefusal(error) || (isOutage(error) && !(error instanceof OutcomeUnknown));
+
+/** A signal that aborts with another one, or after some time. */
+const earliest = (signal, time) => AbortSignal.any([signal, AbortSignal.timeout(time)]);
+
+/** Shards are always asked for the tie time, to compare by it. */
+function shown(rows, { time = false }) {
+  if (!time) for (const row of rows) delete row.time;
+  return rows;
+}

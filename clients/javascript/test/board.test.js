@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 
-import * as rank from 'redis-rank';
+import * as rank from 'redis-rank-client';
 import { close, flushAll, ioredis, ioredisCluster, nodeRedis, nodeRedisCluster } from './support.js';
 
 const { Leaderboard } = rank;
@@ -38,14 +38,24 @@ onEach('errors are classes', async (client) => {
     assert.equal(error.name, Kind.name);
     return true;
   });
-  await assert.rejects(board.add('ann', 2000), { message: "field 'gold' takes 0 to 1023, got 2000" });
+  await assert.rejects(board.add('ann', 2000), { code: 'OUTOFRANGE', message: "field 'gold' takes 0 to 1023, got 2000" });
   await rejects(board.add('ann', 2000), rank.ValueOutOfRange);
   await rejects(board.add('ann', [1, 2]), rank.CommandError);
-  await rejects(new Leaderboard(client, 'game', { keep: 3 }).add('ann', 1), rank.SchemaError);
+  await board.add('ann', 1);
+  await rejects(new Leaderboard(client, 'game', { fields: ['gold BITS 10', 'silver BITS 10'] }).add('ann', [1, 1]), rank.SchemaError);
+  await rejects(new Leaderboard(client, 'game', { keep: 3 }).create(), rank.SchemaError);
+  await rejects(new Leaderboard(client, 'other', { keep: 3, create: 'never' }).add('ann', 1), rank.NoBoard);
   await client.set('text', 'x');
   await rejects(new Leaderboard(client, 'text').top(1), rank.WrongType);
   await rank.execute(client, rank.raw('ZADD', 'game', 0.5, 'stranger'));
   await rejects(board.top(5), rank.DamagedBoard);
+  await rank.execute(client, rank.raw('CONFIG', 'SET', 'rank.max-rows', 1));
+  try {
+    await rank.execute(client, rank.raw('ZADD', 'plain', 1, 'a', 2, 'b'));
+    await rejects(new Leaderboard(client, 'plain').top(5), rank.TooBig);
+  } finally {
+    await rank.execute(client, rank.raw('CONFIG', 'SET', 'rank.max-rows', 0));
+  }
   await rejects(rank.execute(client, rank.raw('RANK.NONE', 'x')), rank.ModuleNotLoaded);
 });
 
@@ -59,7 +69,7 @@ onEach('what a board lacks', async (client) => {
 test('keys of a schema in another slot', async () => {
   for (const cluster of [await nodeRedisCluster(), await ioredisCluster()]) {
     const board = new Leaderboard(cluster, 'game', { periods: [{ unit: 'DAY', prefix: 'day:' }] });
-    await assert.rejects(board.add('ann', 1), rank.SchemaError);
+    await assert.rejects(board.add('ann', 1), rank.CrossSlot);
     close(cluster);
   }
 });
@@ -94,7 +104,8 @@ onEach('an import of old times', async (client) => {
 onEach('names decide nothing', async (client) => {
   const board = new Leaderboard(client, 'game', { fields: [' schema  BITS 4 '], data: '{game}:who', owned: true });
   await assert.rejects(board.add('ann', 99), rank.ValueOutOfRange);
-  for (const name of ['the schema', 'RANK.VERIFY x', "field 'x' takes 5"]) {
+  await board.add('ann', 1);
+  for (const name of ['the schema', 'RANK.VERIFY x', 'NOPERM x', "field 'x' takes 5"]) {
     await assert.rejects(board.putData(name, { x: 1 }), ({ constructor }) => constructor === rank.CommandError);
   }
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 
-import { Leaderboard } from 'redis-rank';
+import { Leaderboard } from 'redis-rank-client';
 import { calls, close, flushAll, ioredis, ioredisCluster, nodeRedis, nodeRedisCluster, resetStatistics } from './support.js';
 
 beforeEach(flushAll);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 
-import { CommandError, Schedule } from 'redis-rank';
+import { Schedule } from 'redis-rank-client';
 import { CLIENTS, close, flushAll, ioredis, ioredisCluster, nodeRedis, nodeRedisCluster } from './support.js';
 
 const now = 1_700_000_000_000;
@@ -27,12 +27,12 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       assert.equal(await jobs.cancel('a', 'none'), 1);
       assert.throws(() => jobs.calls.add('a', {}), TypeError);
 
-      await jobs.add('later', { after: 0.2 });
-      assert.deepEqual((await jobs.pop({ block: 20 })).map(({ item }) => item), ['later']);
+      await jobs.add('later', { after: 200 });
+      assert.deepEqual((await jobs.pop({ block: '20s' })).map(({ item }) => item), ['later']);
       assert.deepEqual(await jobs.claim({ block: '10ms' }), []);
       // Not 0, which is for ever.
-      assert.deepEqual(await jobs.claim({ block: 0.0001 }), []);
-      for (const block of ['soon', -1]) await assert.rejects(jobs.claim({ block }), CommandError);
+      assert.deepEqual(await jobs.claim({ block: 0.1 }), []);
+      for (const block of ['soon', -1, '30', NaN]) await assert.rejects(jobs.claim({ block }), TypeError);
     } finally {
       await close(client);
     }
@@ -41,7 +41,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
 
 const IMPATIENT = {
   'node-redis, timeout of commands': () => nodeRedis({ commandOptions: { timeout: 1000 } }),
-  'node-redis, timeout of the socket': () => nodeRedis({ socket: { socketTimeout: 1000 } }),
+  'node-redis, timeout of the socket': () => nodeRedis({ pingInterval: 300, socket: { socketTimeout: 1000 } }),
   'node-redis cluster': () => nodeRedisCluster({ defaults: { socket: { socketTimeout: 1000 } } }),
   'ioredis, timeout of commands': () => ioredis({ commandTimeout: 1000 }),
   'ioredis, timeout of the socket': () => ioredis({ socketTimeout: 1000 }),
@@ -53,7 +53,7 @@ for (const [name, connect] of Object.entries(IMPATIENT)) {
     const client = await connect();
     try {
       const jobs = new Schedule(client, 'jobs');
-      await jobs.add('late', { after: 1.5 });
+      await jobs.add('late', { after: 1500 });
       assert.deepEqual(await jobs.claim({ block: '1200ms' }), []);
       assert.deepEqual((await jobs.pop({ block: 0 })).map(({ item }) => item), ['late']);
     } finally {

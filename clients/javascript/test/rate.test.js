@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Lease, LeaseDenied, LeaseLost, RateLimited, RateLimiter } from 'redis-rank';
+import { Lease, LeaseDenied, LeaseLost, RateLimited, RateLimiter } from 'redis-rank-client';
 import { CLIENTS, close, flushAll } from './support.js';
 
 const now = 1_700_000_000_000;
@@ -53,7 +53,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       assert.equal((await shared.held()).held, 0);
 
       await new Lease(client, 'place', { lease: '200ms' }).acquire();
-      assert.ok((await new Lease(client, 'place', { wait: 20 }).hold()).token > token);
+      assert.ok((await new Lease(client, 'place', { wait: '20s' }).hold()).token > token);
     } finally {
       await close(client);
     }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 
-import { Leaderboard } from 'redis-rank';
+import { Leaderboard } from 'redis-rank-client';
 import { close, flushAll, ioredis, nodeRedis } from './support.js';
 
 const start = 1_700_000_000_000;
@@ -47,11 +47,11 @@ test('places, scans, lines, pops, attributes and changes', async () => {
     assert.deepEqual((await board.top(3, { data: true })).map(({ data }) => data), [{ level: 9 }, { n: 0, name: 'Ann' }, null]);
 
     const changes = await board.addManyRanked({ eve: 9, ann: 8 });
-    assert.deepEqual(changes.map((change) => [change.rank, change.previousRank, change.previousScore]), [[1, null, null], [2, 2, 5]]);
+    assert.deepEqual(changes.map((change) => [change.rank, change.previousRank, change.previousScore, change.improved]), [[1, null, null, true], [2, 2, 5, true]]);
     const { rank, score, previousScore } = await board.incrRanked('dan', 10);
     assert.deepEqual([rank, score, previousScore], [1, 13, 3]);
-    const { member, ...refused } = await board.addRanked('zoe', 1, { xx: true });
-    assert.deepEqual([member, ...new Set(Object.values(refused))], ['zoe', null]);
+    const { member, improved, ...refused } = await board.addRanked('zoe', 1, { xx: true });
+    assert.deepEqual([member, improved, ...new Set(Object.values(refused))], ['zoe', false, null]);
     assert.equal(await board.rotate('{game}:old'), 5);
     await board.alter({ keep: 1, data: null });
     assert.deepEqual([(await board.info()).keep, (await board.info()).data], [1, null]);

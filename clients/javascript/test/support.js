@@ -1,14 +1,18 @@
-// Clients of every kind, to the servers that tests/clients.rs has started.
+// Clients of every kind, to the server and the cluster that run.js has started.
 
 import * as newestIoredis from 'ioredis';
 import * as oldestIoredis from 'ioredis5';
 import * as newestRedis from 'redis';
 import * as oldestRedis from 'redis5';
 
+import { withNode } from './servers.js';
+
 export const url = process.env.REDIS_URL;
 export const clusterUrl = process.env.REDIS_CLUSTER_URL;
-const { port } = new URL(url);
-const clusterPort = new URL(clusterUrl).port;
+if (!url || !clusterUrl) {
+  console.error('These tests need a server and a cluster: npm test [-- test/board.test.js]');
+  process.exit(1);
+}
 
 // A busy machine is no error.
 const patient = { commandOptions: { timeout: 60_000 } };
@@ -22,19 +26,23 @@ export async function nodeRedisPool(options = {}, { createClientPool } = newestR
   return createClientPool({ url, socket, ...patient, ...options }).on('error', () => {}).connect();
 }
 
-export async function nodeRedisCluster(options = {}, { createCluster } = newestRedis) {
-  return createCluster({ rootNodes: [{ url: clusterUrl }], defaults: { socket }, ...patient, ...options }).on('error', () => {}).connect();
+export async function nodeRedisCluster({ url: to = clusterUrl, ...options } = {}, { createCluster } = newestRedis) {
+  return createCluster({ rootNodes: [{ url: to }], defaults: { socket }, ...patient, ...options }).on('error', () => {}).connect();
 }
 
-export async function ioredis(options = {}, { Redis } = newestIoredis) {
-  return new Redis({ port, host: '127.0.0.1', connectTimeout: 60_000, ...options });
+export async function ioredis({ url: to = url, ...options } = {}, { Redis } = newestIoredis) {
+  const client = new Redis(to, { connectTimeout: 60_000, ...options });
+  client.on('error', () => {});
+  return client;
 }
 
-export async function ioredisCluster(options = {}, { Cluster } = newestIoredis) {
-  const cluster = new Cluster([{ port: clusterPort, host: '127.0.0.1' }], { slotsRefreshTimeout: 60_000, ...options });
+export async function ioredisCluster({ url: to = clusterUrl, ...options } = {}, { Cluster } = newestIoredis) {
+  const cluster = new Cluster([to], { slotsRefreshTimeout: 60_000, ...options });
   await new Promise((resolve) => cluster.on('error', () => {}).once('ready', resolve));
   return cluster;
 }
+
+export { oldestIoredis, oldestRedis };
 
 export const CLIENTS = {
   'node-redis, RESP2': () => nodeRedis({ RESP: 2 }),
@@ -64,21 +72,12 @@ export async function onEachNode(act) {
   const ports = cluster.nodes('all').map(({ options }) => [options.port, cluster.nodes('slave').some((node) => node.options.port === options.port)]);
   cluster.disconnect();
   const results = [];
-  for (const [nodePort, isReplica] of ports) {
-    const node = new newestIoredis.Redis({ port: nodePort, host: '127.0.0.1' });
-    try {
-      results.push(await act(node, isReplica));
-    } finally {
-      node.disconnect();
-    }
-  }
+  for (const [port, isReplica] of ports) results.push(await withNode(port, (node) => act(node, isReplica)));
   return results;
 }
 
 export async function flushAll() {
-  const single = await ioredis();
-  await single.flushall();
-  single.disconnect();
+  await withNode(new URL(url).port, (node) => node.flushall());
   await onEachNode((node, isReplica) => isReplica || node.flushall());
 }
 

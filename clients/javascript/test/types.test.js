@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import * as rank from 'redis-rank';
+import * as rank from 'redis-rank-client';
 
 const here = dirname(fileURLToPath(import.meta.url));
 

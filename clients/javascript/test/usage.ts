@@ -2,8 +2,8 @@ import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import express from 'express';
 import fastify from 'fastify';
-import { expressRateLimit, fastifyRateLimit } from 'redis-rank/middleware';
-import { Leaderboard, Lease, RateLimiter, Schedule, execute, type Row, type Verdict } from 'redis-rank';
+import { expressRateLimit, fastifyRateLimit, fastifyRouteLimit } from 'redis-rank-client/middleware';
+import { Leaderboard, Lease, RateLimiter, Schedule, Worker, execute, type Row, type Value, type Verdict } from 'redis-rank-client';
 
 const node = createClient();
 const board = new Leaderboard(node, 'game', { fields: ['gold INT', 'silver'], ties: 'FIRST', keep: 100 });
@@ -24,6 +24,19 @@ await fastify().register(fastifyRateLimit, { client: node, rules: [{ name: 'user
 
 await board.addRanked('ann', [null, 5]).then(({ score, previousScore }) => console.log(score, previousScore));
 
+const single: Value | null = await new Leaderboard(node, 'game').score('ann');
+const declared: Value | null = await new Leaderboard(node, 'game', { fields: ['score INT'] }).incr('ann', 1);
+const several: Value[] | null = await board.score('ann', { period: 'day' });
+console.log(single, declared, several, await board.count(1, 5, { period: ['week', -1] }));
+await new Worker(new Schedule(node, 'jobs', { data: 'jobs:data' }), async ({ item, signal }) => fetch(item, { signal }), { concurrency: 5 }).run();
+new Worker(new Schedule(node, 'jobs'), () => {}, { attempts: 5, dead: 'jobs:dead' });
+fastify().get('/', { ...fastifyRouteLimit(node, [{ name: 'user', rule: '5/1s' }]) }, async () => 'fine');
+express().get('/', expressRateLimit(node, [{ name: 'user', rule: '5/1s' }], { trustedProxies: 1 }), (_, response) => void response.send('fine'));
+
+// @ts-expect-error attempts and dead go together
+new Worker(new Schedule(node, 'jobs'), () => {}, { attempts: 5 });
+// @ts-expect-error no such option
+new Worker(new Schedule(node, 'jobs'), () => {}, { retries: 5 });
 // @ts-expect-error a number is needed
 board.top('3');
 // @ts-expect-error an increment is a number

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 
-import { Leaderboard, execute } from 'redis-rank';
+import { Leaderboard, execute } from 'redis-rank-client';
 import { CLIENTS, close, flushAll } from './support.js';
 
 const exact = 2n ** 60n + 1n;
@@ -18,10 +18,10 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       const since = Date.now();
       const game = new Leaderboard(client, 'game', { fields: ['gold INT', 'silver'], ties: 'FIRST', since, data: '{game}:who' });
       assert.deepEqual(await game.addRanked('ann', [5, 0.5], { data: ann }), {
-        rank: 1, previousRank: null, member: 'ann', score: 5, scores: [5, 0.5], previousScore: null, previousScores: null,
+        rank: 1, previousRank: null, member: 'ann', score: 5, scores: [5, 0.5], previousScore: null, previousScores: null, improved: true,
       });
       assert.deepEqual(await game.addRanked('ann', [null, 0.75]), {
-        rank: 1, previousRank: 1, member: 'ann', score: 5, scores: [5, 0.75], previousScore: 5, previousScores: [5, 0.5],
+        rank: 1, previousRank: 1, member: 'ann', score: 5, scores: [5, 0.75], previousScore: 5, previousScores: [5, 0.5], improved: true,
       });
       assert.deepEqual(await game.incr('ann', [-1, 0]), [4, 0.75]);
       assert.deepEqual(await game.score('ann'), [4, 0.75]);
@@ -54,7 +54,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       const fractions = new Leaderboard(client, 'fractions');
       for (const value of [0.1 + 0.2, -0.12345678901234567, 1234567890123456.7, 1 / 3, 5e-324, -1.7976931348623157e308]) {
         await fractions.add('x', value);
-        assert.deepEqual([(await fractions.get('x')).score, await fractions.score('x')], [value, [value]]);
+        assert.deepEqual([(await fractions.get('x')).score, await fractions.score('x')], [value, value]);
       }
 
       const plain = new Leaderboard(client, 'plain');
@@ -74,7 +74,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       assert.equal(await plain.scoreAt(0), -3);
       assert.deepEqual(await plain.around('nobody', 1), []);
       assert.deepEqual(await execute(client, plain.calls.incr('ann', 1), plain.calls.trimReturning(1), plain.calls.count()), [
-        [2.5], ['ann', 'bob', 'dan'], 1,
+        2.5, ['ann', 'bob', 'dan'], 1,
       ]);
     } finally {
       await close(client);
