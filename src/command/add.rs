@@ -30,6 +30,11 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key)?;
     options.check_declared(&board)?;
+    if let Some((put, _)) = put_score(&mut board, &options, Scores::Set, args.clone())? {
+        let counts = put == PutResult::Added || put == PutResult::Changed && options.count_changed;
+        call.reply().count(u64::from(counts));
+        return Ok(());
+    }
     set(call, &mut board, &options, args)
 }
 
@@ -72,11 +77,6 @@ fn has_several_members(args: Args) -> bool {
 }
 
 fn set<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, options: &WriteOptions, args: Args<'c>) -> Result<()> {
-    if let Some((put, _)) = put_score(board, options, Scores::Set, args.clone())? {
-        let counts = put == PutResult::Added || put == PutResult::Changed && options.count_changed;
-        call.reply().count(u64::from(counts));
-        return Ok(());
-    }
     let pairs = pairs(board.schema(), args)?;
     check_changes(options, pairs.len())?;
     if options.json.is_some() && pairs.len() > 1 {

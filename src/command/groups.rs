@@ -6,7 +6,7 @@ use super::output::Output;
 use super::rows::RowFormat;
 use crate::board::{Group, RankKind};
 use crate::command;
-use crate::config::{check_rows, max_rows};
+use crate::config::{check_rows, MAX_ROWS};
 use crate::docs::Doc;
 use crate::error::Result;
 use crate::server::Call;
@@ -72,7 +72,7 @@ fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let first = board.skip_groups(0, options.limit.offset)?;
     // Each group has a row, so more groups than rows that are allowed need not be looked for.
-    let end = board.skip_groups(first, options.limit.count.min(max_rows().saturating_add(1)))?;
+    let end = board.skip_groups(first, options.limit.count.min(MAX_ROWS.bound().saturating_add(1)))?;
     check_rows(end.saturating_sub(first))?;
     let schema = board.schema().clone();
     let format = options.format(&schema, hash.as_ref());

@@ -25,17 +25,20 @@ pub struct Json {
 }
 
 impl Json {
+    #[inline]
     fn begin(&mut self, bracket: u8) {
         self.separate();
         self.text.push(bracket);
         self.needs_comma = false;
     }
 
+    #[inline]
     fn end(&mut self, bracket: u8) {
         self.text.push(bracket);
         self.needs_comma = true;
     }
 
+    #[inline]
     fn separate(&mut self) {
         if self.needs_comma {
             self.text.push(b',');
@@ -43,6 +46,7 @@ impl Json {
         self.needs_comma = true;
     }
 
+    #[inline]
     fn field(&mut self, name: &str) {
         self.separate();
         self.text.push(b'"');
@@ -51,6 +55,7 @@ impl Json {
         self.needs_comma = false;
     }
 
+    #[inline]
     fn raw(&mut self, value: &[u8]) {
         self.separate();
         self.text.extend_from_slice(value);

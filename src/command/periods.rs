@@ -9,7 +9,7 @@ use crate::board::{
 };
 use crate::calendar::Span;
 use crate::command;
-use crate::config::{check_rows, max_hops};
+use crate::config::{check_rows, MAX_HOPS};
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
@@ -225,7 +225,7 @@ impl PeriodSelector {
         if !board.store.exists() {
             board.assume(Schema::new(parent.schema().rules.for_others()), 0);
         }
-        board.set_max_hops(max_hops());
+        board.set_max_hops(MAX_HOPS.bound());
         Ok(board)
     }
 }

@@ -91,7 +91,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let n = n.map_or(Ok(1), |n| n.count("n", 0))?;
     let options = ReadOptions::parse(args, ROWS_OF_BOARD, &["WORST"])?;
     let mut board = open_to_write(call, key)?;
-    board.set_max_hops(config::max_hops());
+    board.set_max_hops(config::MAX_HOPS.bound());
     let hash = options.apply_to(call, &mut board)?;
     let (first, count) = board.positions_at_end(n, options.worst)?;
     check_rows(count)?;

@@ -46,15 +46,17 @@ pub enum AllowedWriteOptions {
 
 impl<'a> WriteOptions<'a> {
     /// Reads the options in front of the scores, up to a word that is none.
+    #[inline]
     pub fn parse(args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<WriteOptions<'a>> {
-        let restores = allowed == AllowedWriteOptions::OfLoads;
+        let mut options = WriteOptions::default();
         if begins_with_letter(args) {
-            Ok(WriteOptions { restores, ..WriteOptions::read(args, allowed)? })
-        } else {
-            Ok(WriteOptions { restores, ..WriteOptions::default() })
+            options = WriteOptions::read(args, allowed)?;
         }
+        options.restores = allowed == AllowedWriteOptions::OfLoads;
+        Ok(options)
     }
 
+    #[cold]
     fn read(args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<WriteOptions<'a>> {
         let (all, loads) = (allowed == AllowedWriteOptions::All, allowed == AllowedWriteOptions::OfLoads);
         let (mut fields, mut condition, mut update) = (Setting::default(), Setting::default(), Setting::default());
@@ -211,6 +213,7 @@ impl WriteResults<'_> {
 /// Writes a single pair if [`Board::put_score`] can: what that did, and the sums of an increment.
 ///
 /// [`Board::put_score`]: crate::board::Board::put_score
+#[inline]
 pub fn put_score<'c>(
     board: &mut ServerBoard<'c>,
     options: &WriteOptions,

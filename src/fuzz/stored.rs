@@ -217,7 +217,9 @@ fn limiter(input: &mut Input) {
         let action = input.pick(&[Action::Check, Action::Peek, Action::Refund]);
         let only_checks = words.contains("FORCE") || words.contains("PENALTY");
         let action = if only_checks { Action::Check } else { action };
-        let request = Request::parse(words.split(' ').map(str::as_bytes), action, 100_000).expect("a request");
+        let request =
+            Request::parse(Words::new(&words.split(' ').map(str::as_bytes).collect::<Vec<_>>()), action, 100_000)
+                .expect("a request");
         let clock = Clock::new((input.word() >> 11) as i64, input.bool().then(|| (input.word() >> 11) as i64));
         let before = limiter.clone();
         match limiter.run_by(&request, clock).and_then(|answer| answer.verdict()) {

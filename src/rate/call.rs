@@ -46,7 +46,6 @@ impl<'r, K> KeyRules<'r, K> {
     }
 }
 
-/// What happens to one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyAction {
     Nothing,
@@ -122,6 +121,16 @@ impl Answer {
 
     pub fn each(&self) -> impl ExactSizeIterator<Item = Verdict> + '_ {
         self.results.iter().enumerate().map(|(place, result)| result.verdict(place as u64 + 1, self.consumed))
+    }
+
+    /// The verdict as JSON; with `each`, also that of every rule.
+    pub fn json(&self, each: bool) -> Result<String> {
+        let verdict = self.verdict()?.json();
+        if !each {
+            return Ok(verdict);
+        }
+        let rules: Vec<String> = self.each().map(|verdict| verdict.json()).collect();
+        Ok(format!("{},\"rules\":[{}]}}", verdict.trim_end_matches('}'), rules.join(",")))
     }
 }
 

@@ -20,7 +20,6 @@ pub mod codes;
 mod compiled;
 mod reply;
 mod server;
-pub mod shards;
 pub mod stored;
 
 mod harness;

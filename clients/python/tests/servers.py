@@ -128,9 +128,7 @@ class Cluster:
         client.flushall() if client.info("replication")["role"] == "master" else None
         slots = client.execute_command("CLUSTER SLOTS")
         # A replica that has replicated nothing yet is not shown to clients.
-        nodes = {node[1] for part in slots for node in part[2:]} if isinstance(slots, list) else {
-            port for part in slots.values() for _, port in [part["primary"], *part["replicas"]]
-        }  # fmt: skip
+        nodes = {node[1] for part in slots for node in part[2:]}
         return (
             client.execute_command("CLUSTER INFO")["cluster_state"] == "ok" and len(slots) == 3
             and len(nodes) == len(self.nodes)

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::words::Words;
 
 fn run_on(text: &str, words: &str) -> Result<[i64; 6]> {
     let mut limiter = Limiter { text: Some(text.as_bytes().to_vec()), ..Limiter::default() };
@@ -196,7 +197,8 @@ proptest! {
         ],
         0..8,
     )) {
-        if let Err(error) = Request::parse(words.iter().map(Vec::as_slice), Action::Check, MAX_LOG) {
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        if let Err(error) = Request::parse(Words::new(&words), Action::Check, MAX_LOG) {
             let text = error.to_string();
             prop_assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{}", text);
         }

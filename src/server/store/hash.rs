@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::server::api::{Access, Key, KeyType, Text};
 use crate::server::Call;
 
-/// An open hash.
 pub struct Hash<'c> {
     call: &'c Call<'c>,
     name: Text<'c>,

@@ -295,7 +295,11 @@ class BoardCalls:
                 words += [] if "update" in self.schema else ["UPDATE", "SET"]
                 for period in info.periods:
                     words += [] if period["unit"] in declared else ["NOPERIOD", period["unit"]]
-                [altered] = yield [self._call("RANK.ALTER", [*_settings(self.schema), *words], nothing)]
+                settings = self.schema.copy()
+                if info.periods:
+                    # It is set with the first period of a board.
+                    settings.pop("offset", None)
+                [altered] = yield [self._call("RANK.ALTER", [*_settings(settings), *words], nothing)]
                 # What cannot be changed is in the error of the creation, as long as nothing else is.
                 created = (yield [self.create()])[0] if altered is None else altered
         if isinstance(created, Exception):

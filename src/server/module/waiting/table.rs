@@ -38,13 +38,11 @@ pub struct Queue {
     next_check: Option<u64>,
 }
 
-/// All waiting clients.
 pub struct Table {
     /// By their numbers. A number is used again once nobody waits for its key.
     queues: Vec<Option<Queue>>,
     /// The positions without a queue.
     free: BTreeSet<u64>,
-    /// The number of a key's queue.
     numbers: BTreeMap<(c_int, Vec<u8>), u64>,
     /// The queue and the arrival of each client.
     positions: BTreeMap<Blocked, (u64, u64)>,
@@ -71,17 +69,14 @@ impl Table {
         }
     }
 
-    /// How many clients wait.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
 
-    /// For how many keys they wait.
     pub fn keys(&self) -> usize {
         self.numbers.len()
     }
 
-    /// The number of a key's queue.
     pub fn number_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
         if self.numbers.is_empty() {
             return None;
@@ -200,12 +195,10 @@ impl Queue {
         }
     }
 
-    /// The clients, in the order of arrival.
     pub fn waiters(&self) -> impl Iterator<Item = &Waiter> {
         self.waiters.values()
     }
 
-    /// The earliest deadline.
     pub fn deadline(&self) -> Option<u64> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
