@@ -57,11 +57,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
         seen += 1;
         !seen.is_multiple_of(STRIDE) || stopwatch.elapsed() < MOST_TIME
     };
-<<<<<<< HEAD
-    let step = ScanStep { count: step.get().unwrap_or(DEFAULT_COUNT), most: config::max_rows() };
-=======
-    let step = ScanStep { count: step.unwrap_or(DEFAULT_COUNT), most: config::MAX_ROWS.bound() };
->>>>>>> b429c546fdd5ccc6cbbd66d994c7a60440dcd078
+    let step = ScanStep { count: step.get().unwrap_or(DEFAULT_COUNT), most: config::MAX_ROWS.bound() };
     let next = board.scan(&cursor, step, &mut visit)?;
 
     let reply = call.reply();
