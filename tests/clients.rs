@@ -28,6 +28,14 @@ among friends: 1.ann 2.cid
 ann is ahead of 40%
 ";
 
+/// What each of the examples of delayed jobs prints.
+const MAILS: &str = "\
+mail:ann, attempt 1: Hello Ann
+mail:bob, attempt 1: the mail server is busy
+mail:eve, attempt 1: Hello Eve
+mail:bob, attempt 2: Hello Bob
+";
+
 const PYTEST: [&str; 5] = ["-m", "pytest", "-q", "-pno:cacheprovider", "clients/python/tests"];
 
 on_every_server! {
@@ -73,6 +81,21 @@ on_every_server! {
         let Some(mut command) = javascript("examples/javascript") else { return };
         let server = Server::builder(kind).tcp().start();
         assert_prints_the_result(command.arg("examples/javascript/leaderboard.js").arg(url(&server)));
+    }
+
+    fn the_examples_of_delayed_jobs_work(kind: Kind) {
+        let server = Server::builder(kind).tcp().start();
+        let programs = [
+            python("examples/python/jobs.py"),
+            javascript("examples/javascript").map(|mut node| {
+                node.arg("examples/javascript/jobs.js");
+                node
+            }),
+        ];
+        for mut command in programs.into_iter().flatten() {
+            assert_eq!(output(command.arg(url(&server)).stderr(Stdio::null())), MAILS);
+            expect(&mut server.connect(), "DBSIZE", "0");
+        }
     }
 
     fn the_rust_example_works(kind: Kind) {

@@ -24,7 +24,6 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("RANK.TOPN 10", "RANK.TOPN ours 10"),
     ("RANK.AROUND 5", "RANK.AROUND ours $member 5"),
     ("RANK.BYSCORE of 10", "RANK.BYSCORE ours -inf $score LIMIT 0 10"),
-    ("RANK.STATS of 10 scores", "RANK.STATS ours LIMIT 0 10"),
 ];
 
 /// All operations in turns, so that a busy moment slows them alike.

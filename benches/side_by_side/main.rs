@@ -72,7 +72,10 @@ impl Options {
                 Long("add") => options.add = true,
                 // Cargo's own, which it gives to every benchmark.
                 Long("bench") => {}
-                Long("help") => return Err(HELP.into()),
+                Long("help") => {
+                    println!("{HELP}");
+                    std::process::exit(0);
+                }
                 _ => return Err(arg.unexpected()),
             }
         }

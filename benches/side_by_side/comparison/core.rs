@@ -1,6 +1,6 @@
 //! Leaderboards beside the core commands on sorted sets, and beside other boards of ours: what a choice costs.
 
-use super::keys::{CODED, INDEXED, IRREGULAR, OURS, PACKED, SORTED, THEIRS, THOUSAND, TIED, TIMED};
+use super::keys::{CODED, INDEXED, OURS, PACKED, SORTED, THEIRS, THOUSAND, TIED, TIMED};
 use super::{Comparison, Key, State};
 use crate::checks::{both_answer, equal, groups, rows, same_position};
 
@@ -91,13 +91,6 @@ pub const COMPARISONS: &[Comparison] = &[
         sizes: SMALL,
         needs: &[&INDEXED, &SORTED],
         ours: "RANK.ADD indexed $wide $member",
-        ..OTHER_BOARD
-    },
-    Comparison {
-        name: "RANK.ADD, index entry (long decimals, TIES FIRST)",
-        sizes: ONE_SIZE,
-        needs: &[&IRREGULAR, &SORTED],
-        ours: "RANK.ADD irregular 0.$wide $member",
         ..OTHER_BOARD
     },
     Comparison {

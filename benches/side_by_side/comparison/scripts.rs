@@ -85,11 +85,6 @@ return old and 0 or 1",
         "local element = redis.call('HGET', KEYS[2], ARGV[1])
 return element and redis.call('ZREVRANK', KEYS[1], element)",
     ),
-    (
-        "add_hash",
-        "redis.call('HSET', KEYS[2], ARGV[4], ARGV[2] .. ',' .. ARGV[3])
-return redis.call('ZADD', KEYS[1], ARGV[1], ARGV[4])",
-    ),
 ];
 
 const SCRIPT: Comparison = Comparison { topic: "scripts", ..PLAIN };
@@ -173,15 +168,6 @@ pub const COMPARISONS: &[Comparison] = &[
         ours: "RANK.ADD indexed $wide $member",
         theirs: "EVALSHA @add_wide 2 wide wide:members $wide $now $member",
         ..BY_HAND
-    },
-    Comparison {
-        name: "RANK.ADD, three INT",
-        beside: "Lua: HSET, ZADD (ties by name)",
-        needs: &[&CODED, &SIMPLE],
-        ours: "RANK.ADD coded $low $low $low $member",
-        theirs: "EVALSHA @add_hash 2 simple simple:more $low $low $low $member",
-        state: None,
-        ..SCRIPT
     },
     Comparison {
         name: "RANK.ADD, KEEP 500, of a stream",
