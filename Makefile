@@ -33,7 +33,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration test-dist fixtures bench soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
+.PHONY: help build run demo play page page-setup test test-servers test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,7 @@ test: ## run all checks: formatting, clippy, unit tests, and tests with real ser
 	@scripts/setup.sh test
 	cargo fmt --check
 	@scripts/lint.sh
+	@python3 -B benches/report.py --check
 	cargo build --release
 	cargo clippy --all-targets -- -D warnings
 	cargo test --lib
@@ -127,8 +128,16 @@ test-servers: ## run the tests with real servers on this machine's Redis, and on
 
 bench: ## compare with core commands and scripts; ARGS=--quick takes four minutes, ARGS=--help lists options
 	@scripts/setup.sh run
+	@scripts/servers.sh redis-8.6 valkey-9.1
 	cargo build --release
-	REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
+	REDIS_SERVER='$(REDIS_SERVER)' REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
+
+# The page lists what failed.
+bench-docs: ## run make bench, and renew docs/benchmarks.md and its charts
+	test -x .servers/charts/bin/python || python3 -m venv .servers/charts
+	.servers/charts/bin/python -m pip install --quiet 'matplotlib>=3.8,<4'
+	-$(MAKE) bench ARGS='--json benches/results.json $(ARGS)'
+	.servers/charts/bin/python -B benches/report.py
 
 MINUTES ?= 10
 

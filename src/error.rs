@@ -9,7 +9,6 @@ use std::fmt;
 use crate::calendar::MAX_MS;
 use crate::shard::Shard;
 
-/// The code of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// A wrong call.
@@ -56,7 +55,6 @@ impl ErrorKind {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Error(Box<(ErrorKind, String)>);
 
-/// What most functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {

@@ -4,9 +4,32 @@
 mod tests;
 
 /// An optional sign and decimal digits; leading zeros are fine. `None` also when the number does not fit.
-#[inline]
+///
+/// Not by the standard library, which takes text: checking for UTF-8 first made `RATE.CHECK`, which reads four integers,
+/// 2.5 % slower.
 pub fn parse_integer(text: &[u8]) -> Option<i64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    let (is_negative, digits) = split_sign(text);
+    digits.first()?;
+    // As a negative number, because these reach one further.
+    let mut value = 0_i64;
+    for byte in digits {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
+        value = value.checked_mul(10)?.checked_sub(digit.into())?;
+    }
+    if is_negative {
+        Some(value)
+    } else {
+        value.checked_neg()
+    }
+}
+
+/// Whether there is a minus, and what follows the sign.
+fn split_sign(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    }
 }
 
 /// A finite double in decimal or exponent notation, never -0.
@@ -26,11 +49,7 @@ pub fn parse_finite(text: &[u8]) -> Option<f64> {
 /// A decimal number, maybe with a fraction and an exponent, rounded down, and whether it was whole. `None` for anything
 /// else, and for what is far beyond 64 bits.
 pub fn floor_of_decimal(text: &[u8]) -> Option<(i128, bool)> {
-    let (negative, text) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, text),
-    };
+    let (negative, text) = split_sign(text);
     let exponent_at = text.iter().position(|byte| matches!(byte, b'e' | b'E'));
     let (mantissa, exponent) = match exponent_at {
         Some(at) => (text.get(..at)?, parse_integer(text.get(at + 1..)?)?),

@@ -16,19 +16,16 @@ impl Counter {
         Counter { name, value: AtomicU64::new(0) }
     }
 
-    /// Counts so many more.
     pub fn add(&self, count: u64) {
         // The server runs commands one at a time, so this needs no atomic addition.
         self.value.store(self.get().wrapping_add(count), Ordering::Relaxed);
     }
 
-    /// How many there were.
     pub fn get(&self) -> u64 {
         self.value.load(Ordering::Relaxed)
     }
 }
 
-/// The commands with one prefix.
 pub struct Family {
     calls: Counter,
     errors: Counter,
@@ -51,17 +48,14 @@ impl Family {
         }
     }
 
-    /// How many calls there were.
     pub fn calls(&self) -> u64 {
         self.calls.get()
     }
 
-    /// Counts a call.
     pub fn called(&self) {
         self.calls.add(1);
     }
 
-    /// Counts a call that ended with an error.
     pub fn failed(&self, error: &Error) {
         self.errors.add(1);
         match error.kind() {
@@ -79,7 +73,6 @@ pub static RATE: Family = Family::new("rate_calls", "rate_errors", "rate_denied"
 /// `DUE.*`. Denied: tokens that are no longer held.
 pub static DUE: Family = Family::new("due_calls", "due_errors", "due_denied");
 
-/// Calls that changed something.
 pub static WRITES: Counter = Counter::new("writes");
 /// Members that a better one pushed out of a bounded board.
 pub static EVICTED: Counter = Counter::new("members_evicted");
@@ -88,20 +81,13 @@ pub static OVERFLOWED: Counter = Counter::new("members_overflowed");
 static DAMAGED: Counter = Counter::new("damaged");
 static TOO_BIG: Counter = Counter::new("too_big");
 
-/// Calls of `RATE.CHECK … SLIDING`.
 pub static SLIDING: Verdicts = Verdicts::new("rate_sliding_allowed", "rate_sliding_denied");
-/// The same for `FIXED`.
 pub static FIXED: Verdicts = Verdicts::new("rate_fixed_allowed", "rate_fixed_denied");
-/// The same for `COUNTER`.
 pub static COUNTER: Verdicts = Verdicts::new("rate_counter_allowed", "rate_counter_denied");
-/// The same for `GCRA`.
 pub static GCRA: Verdicts = Verdicts::new("rate_gcra_allowed", "rate_gcra_denied");
-/// The same for `CALENDAR`.
 pub static CALENDAR: Verdicts = Verdicts::new("rate_calendar_allowed", "rate_calendar_denied");
-/// The same for `RATE.ACQUIRE`.
 pub static LEASES: Verdicts = Verdicts::new("rate_leases_granted", "rate_leases_denied");
 
-/// Calls that passed and that were denied.
 pub struct Verdicts {
     allowed: Counter,
     denied: Counter,
@@ -112,7 +98,6 @@ impl Verdicts {
         Verdicts { allowed: Counter::new(allowed), denied: Counter::new(denied) }
     }
 
-    /// Counts a call.
     pub fn add(&self, denied: bool) {
         if denied {
             RATE.denied.add(1);
@@ -126,11 +111,9 @@ impl Verdicts {
 /// The call that took longest, of those that were timed.
 pub struct Slowest(Mutex<(u64, &'static str)>);
 
-/// Since the module was loaded.
 pub static SLOWEST: Slowest = Slowest(Mutex::new((0, "none")));
 
 impl Slowest {
-    /// Notes how long a call of a command took.
     pub fn note(&self, command: &'static str, micros: u64) {
         if let Ok(mut slowest) = self.0.try_lock() {
             if micros > slowest.0 {
@@ -149,34 +132,13 @@ impl Slowest {
 pub fn all() -> impl Iterator<Item = (&'static str, u64)> {
     let sum = |of: fn(&Family) -> &Counter| [&RANK, &RATE, &DUE].into_iter().map(|family| of(family).get()).sum();
     let totals = [("calls", sum(|family| &family.calls)), ("errors", sum(|family| &family.errors))];
-    totals.into_iter().chain(SINGLE.iter().map(|counter| (counter.name, counter.get())))
+    let of_family = |family: &'static Family| [&family.calls, &family.errors, &family.denied];
+    let limits = [&SLIDING, &FIXED, &COUNTER, &GCRA, &CALENDAR, &LEASES];
+    let singles = std::iter::once(&WRITES)
+        .chain(of_family(&RANK))
+        .chain([&EVICTED, &OVERFLOWED, &DAMAGED, &TOO_BIG])
+        .chain(of_family(&RATE))
+        .chain(limits.into_iter().flat_map(|limit| [&limit.allowed, &limit.denied]))
+        .chain(of_family(&DUE));
+    totals.into_iter().chain(singles.map(|counter| (counter.name, counter.get())))
 }
-
-static SINGLE: [&Counter; 26] = [
-    &WRITES,
-    &RANK.calls,
-    &RANK.errors,
-    &RANK.denied,
-    &EVICTED,
-    &OVERFLOWED,
-    &DAMAGED,
-    &TOO_BIG,
-    &RATE.calls,
-    &RATE.errors,
-    &RATE.denied,
-    &SLIDING.allowed,
-    &SLIDING.denied,
-    &FIXED.allowed,
-    &FIXED.denied,
-    &COUNTER.allowed,
-    &COUNTER.denied,
-    &GCRA.allowed,
-    &GCRA.denied,
-    &CALENDAR.allowed,
-    &CALENDAR.denied,
-    &LEASES.allowed,
-    &LEASES.denied,
-    &DUE.calls,
-    &DUE.errors,
-    &DUE.denied,
-];

@@ -166,6 +166,10 @@ impl<T> Setting<T> {
         self.0.is_some()
     }
 
+    pub fn as_ref(&self) -> Option<&T> {
+        self.0.as_ref().map(|(value, _)| value)
+    }
+
     pub fn get(self) -> Option<T> {
         self.0.map(|(value, _)| value)
     }

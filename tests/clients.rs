@@ -28,17 +28,27 @@ among friends: 1.ann 2.cid
 ann is ahead of 40%
 ";
 
+/// What each of the examples of delayed jobs prints.
+const MAILS: &str = "\
+mail:ann, attempt 1: Hello Ann
+mail:bob, attempt 1: the mail server is busy
+mail:eve, attempt 1: Hello Eve
+mail:bob, attempt 2: Hello Bob
+";
+
+const PYTEST: [&str; 5] = ["-m", "pytest", "-q", "-pno:cacheprovider", "clients/python/tests"];
+
 on_every_server! {
     fn the_python_client_works(kind: Kind) {
         let Some(mut command) = python_with(".servers/python") else { return };
-        test_a_client(kind, command.args(["-W", "ignore::ResourceWarning", "-m", "unittest", "discover", "-s", "clients/python/tests"]));
+        test_a_client(kind, command.args(PYTEST));
     }
 
     fn the_python_client_works_with_the_oldest_redis_py(kind: Kind) {
         let Some(mut command) = python_with(".servers/python-oldest") else { return };
-        // What needs frameworks and tools is tested with the newest.
-        let files = ["test_board", "test_cluster", "test_due", "test_periods", "test_rate", "test_shards", "test_values"];
-        test_a_client(kind, command.args(["-m", "unittest"]).args(files));
+        // What needs frameworks and tools is tested with the newest, and with hiredis.
+        let later = ["test_middleware", "test_package"].map(|name| format!("--ignore=clients/python/tests/{name}.py"));
+        test_a_client(kind, command.env("WITHOUT_HIREDIS", "1").args(PYTEST).args(later));
     }
 
     // As `npm test` does in its directory: it starts servers itself.
@@ -71,6 +81,21 @@ on_every_server! {
         let Some(mut command) = javascript("examples/javascript") else { return };
         let server = Server::builder(kind).tcp().start();
         assert_prints_the_result(command.arg("examples/javascript/leaderboard.js").arg(url(&server)));
+    }
+
+    fn the_examples_of_delayed_jobs_work(kind: Kind) {
+        let server = Server::builder(kind).tcp().start();
+        let programs = [
+            python("examples/python/jobs.py"),
+            javascript("examples/javascript").map(|mut node| {
+                node.arg("examples/javascript/jobs.js");
+                node
+            }),
+        ];
+        for mut command in programs.into_iter().flatten() {
+            assert_eq!(output(command.arg(url(&server)).stderr(Stdio::null())), MAILS);
+            expect(&mut server.connect(), "DBSIZE", "0");
+        }
     }
 
     fn the_rust_example_works(kind: Kind) {
@@ -187,10 +212,11 @@ pub fn python(path: &str) -> Option<Command> {
 
 /// Python with the client of this repository, and what scripts/setup.sh installed in a directory.
 fn python_with(packages: &str) -> Option<Command> {
-    let packages = root().join(packages);
-    let program = in_path("python3").filter(|_| packages.join("redis").is_dir());
-    let mut command = Command::new(program.or_else(|| skip("python3 with redis-py"))?);
-    let paths = [packages, root().join("clients/python/src"), root().join("clients/python/tests")];
+    // The tools for tests are with the newest redis-py.
+    let (packages, tools) = (root().join(packages), root().join(".servers/python"));
+    let program = in_path("python3").filter(|_| packages.join("redis").is_dir() && tools.join("pytest").is_dir());
+    let mut command = Command::new(program.or_else(|| skip("python3 with redis-py and pytest"))?);
+    let paths = [packages, tools, root().join("clients/python/src"), root().join("clients/python/tests")];
     command.env("PYTHONPATH", env::join_paths(paths).expect("paths")).env("PYTHONDONTWRITEBYTECODE", "1");
     Some(command)
 }

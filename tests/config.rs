@@ -50,6 +50,28 @@ on_every_server! {
     }
 
     /// Refused as a whole, before anything is written.
+    /// It is refused before the scores are counted, not after.
+    fn too_many_groups_are_refused_at_once(server: Server) {
+        let mut con = server.connect();
+        let scores = 50_000;
+        expect(&mut con, &format!("EVAL \"for i = 1, {scores} do redis.call('ZADD', KEYS[1], i, i) end\" 1 b"), "nil");
+        expect(&mut con, "CONFIG SET rank.max-rows 100", "+OK");
+        expect(&mut con, "CONFIG RESETSTAT", "+OK");
+        expect(&mut con, "RANK.STATS b LIMIT 0 45000", &too_many(101, 100));
+        let micros = |con: &mut redis::Connection| {
+            let stats = reply(con, "INFO commandstats");
+            let (_, of_stats) = stats.split_once("cmdstat_rank.stats:").expect("its statistics");
+            let usec = of_stats.split(',').find_map(|field| field.strip_prefix("usec=")).expect("its time");
+            usec.parse::<u64>().expect("a number")
+        };
+        let refused = micros(&mut con);
+        expect(&mut con, "CONFIG SET rank.max-rows 0", "+OK");
+        expect(&mut con, "CONFIG RESETSTAT", "+OK");
+        reply(&mut con, "RANK.STATS b LIMIT 0 45000");
+        let whole = micros(&mut con);
+        assert!(refused * 10 < whole, "{refused} us to refuse, {whole} us to reply");
+    }
+
     fn a_write_whose_reply_would_exceed_the_bound_writes_nothing(server: Server) {
         let mut con = server.connect();
         for schema in ["", "FIELD a", "FIELD a DIGITS 3", "FIELD a INT", "FIELD a INT TIES FIRST DATA h OWNED"] {

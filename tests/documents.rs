@@ -298,9 +298,13 @@ on_every_server! {
                 expect(&mut third, "FLUSHALL", "+OK");
                 last_section.clone_from(&example.section);
             }
+            let name = example.command.split(' ').next().unwrap_or_default();
+            // Their tokens are those that the document shows: whether a server knows them is chance.
+            if ["DUE.ACK", "DUE.MOVE"].contains(&name) {
+                continue;
+            }
             let typed = double_quoted(&example.command);
             let replies = [cmd(&mut second, &typed), cmd(&mut third, &typed)];
-            let name = example.command.split(' ').next().unwrap_or_default();
             if is_command(name) && shape(&replies[0]) != shape(&replies[1]) {
                 differ.insert(name.to_owned());
             }

@@ -4,14 +4,25 @@ use redis::Value;
 
 use crate::script::{script, Dice};
 use crate::support::boards::{replyv, scores, BARE, SCHEMAS};
-use crate::support::shards::crc16;
 use crate::support::*;
 
 const SLOTS: usize = 16384;
 const COUNTS: &[usize] = &[2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
+/// CRC16 as the cluster specification defines it, bit by bit: a member's shard is this modulo their number.
+pub fn crc16(bytes: &[u8]) -> usize {
+    let mut crc = 0_u16;
+    for byte in bytes {
+        for bit in (0..8).rev() {
+            let carry = crc >> 15 ^ u16::from(byte >> bit & 1);
+            crc = (crc << 1) ^ (carry * 0x1021);
+        }
+    }
+    usize::from(crc)
+}
+
 /// The key of a shard, as the reference defines it.
-fn key_of(name: &str, shard: usize, count: usize) -> String {
+pub fn key_of(name: &str, shard: usize, count: usize) -> String {
     let part = SLOTS / count;
     let is_in_part = |number: &usize| crc16(number.to_string().as_bytes()) % SLOTS / part == shard;
     let tag = (0..).find(is_in_part).expect("a tag");

@@ -1,250 +1,151 @@
-//! What was measured, apart from how it is shown: kept in a file from the first figure on, so that a run that is
-//! interrupted is not lost, and a later one can add to it.
+//! What was measured: one JSON file, written again after each figure, so that a run that is interrupted is not lost.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::listener::Listener;
-use crate::machine::Machine;
+use crate::server::Setting;
 
 #[derive(Serialize, Deserialize)]
 pub struct Results {
-    pub machine: Machine,
-    pub ratios: Vec<Ratio>,
-    pub growth: Vec<Growth>,
-    pub memory: Vec<Memory>,
-    pub mixed: Vec<Mixed>,
-    pub stops: Vec<Stop>,
-    pub shards: Vec<Shards>,
-    pub instructions: Vec<Instructions>,
-    /// What could not be measured, and why.
-    pub skipped: Vec<String>,
+    pub runs: Vec<Run>,
+    pub records: Vec<Record>,
+    #[serde(skip)]
+    path: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Pace {
-    Pipelined,
-    OneByOne,
+/// Where and when, so that figures are not compared across machines or builds.
+#[derive(Serialize, Deserialize)]
+pub struct Run {
+    started: String,
+    options: String,
+    processor: String,
+    threads: usize,
+    memory_gib: u64,
+    /// Of the last minute, before anything was measured and at the end.
+    load_before: String,
+    load_after: String,
+    /// The last commit, with a plus sign if something was changed since.
+    commit: String,
+    pub failures: Vec<String>,
 }
 
-/// Speeds are jobs a second.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Ratio {
+#[derive(Serialize, Deserialize)]
+pub struct Record {
+    pub section: String,
     pub server: String,
-    pub comparison: String,
+    pub name: String,
+    /// What it is compared with, or empty.
+    pub beside: String,
+    pub setting: Setting,
     pub members: u64,
-    pub listener: Listener,
-    pub pace: Pace,
-    pub ours: f64,
-    pub theirs: f64,
-    pub ratio: f64,
-    /// The quartiles of the rounds' own ratios.
-    pub spread: (f64, f64),
-    pub cpu_ratio: f64,
-    /// By one job of ours, and of theirs: where there is a replica.
-    pub sent: Option<(Sent, Sent)>,
+    pub figures: BTreeMap<String, f64>,
 }
 
-/// What one job sends to a replica.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Sent {
-    pub bytes: f64,
-    /// Each command, and how many of it.
-    pub commands: Vec<(String, f64)>,
-}
+impl Record {
+    pub fn new(section: &str, server: &str, name: &str, members: u64, figures: &[(&str, f64)]) -> Record {
+        // More digits than anybody can read, fewer than a double has.
+        let rounded = |figure: f64| format!("{figure:.4e}").parse().expect("a number");
+        Record {
+            section: section.into(),
+            server: server.into(),
+            name: name.into(),
+            beside: String::new(),
+            setting: Setting::Quiet,
+            members,
+            figures: figures.iter().map(|(name, figure)| (name.to_string(), rounded(*figure))).collect(),
+        }
+    }
 
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Growth {
-    pub server: String,
-    pub operation: String,
-    pub members: u64,
-    /// Median and quartiles of what one takes.
-    pub micros: f64,
-    pub spread: (f64, f64),
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Memory {
-    pub server: String,
-    pub layout: String,
-    pub members: u64,
-    pub bytes_a_member: f64,
-}
-
-/// Latencies in µs, each the median of the rounds.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Mixed {
-    pub server: String,
-    pub is_ours: bool,
-    pub members: u64,
-    pub rounds: usize,
-    pub per_second: f64,
-    pub p50: f64,
-    pub p99: f64,
-    pub p999: f64,
-    /// The quartiles of the rounds' own.
-    pub p999_spread: (f64, f64),
-}
-
-/// How long one command keeps everybody else waiting, in ms.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Stop {
-    pub server: String,
-    pub command: String,
-    pub members: u64,
-    /// What the server says that the command took.
-    pub executing: f64,
-    /// The longest that another client waited for its `PING`.
-    pub waiting: f64,
-}
-
-/// One board on the nodes of a cluster: jobs a second of all clients together, and what one waits for.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Shards {
-    pub server: String,
-    pub nodes: usize,
-    /// 1: one key.
-    pub shards: usize,
-    pub members: u64,
-    pub writes: f64,
-    pub ranks: f64,
-    /// What all servers together work for one, in µs of a processor.
-    pub write_cpu: f64,
-    pub rank_cpu: f64,
-    pub page_cpu: f64,
-    /// What one takes if nobody else asks.
-    pub rank_micros: f64,
-    pub page_micros: f64,
-    /// On average.
-    pub page_rounds: f64,
-}
-
-/// For one job.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Instructions {
-    pub server: String,
-    pub comparison: String,
-    pub listener: Listener,
-    pub members: u64,
-    pub ours: u64,
-    pub theirs: u64,
-}
-
-impl Ratio {
-    /// Whether the machine was quiet enough to believe it: the rounds agree with each other, and with the whole.
-    pub fn is_steady(&self) -> bool {
-        let (low, high) = self.spread;
-        (low..=high).contains(&self.ratio) && high / low < 1.25
+    fn is_of_the_same(&self, other: &Record) -> bool {
+        let key = |it: &Record| (it.section.clone(), it.server.clone(), it.name.clone(), it.beside.clone(), it.members);
+        key(self) == key(other) && self.setting == other.setting
     }
 }
 
 impl Results {
-    pub fn new(machine: Machine) -> Results {
-        Results {
-            machine,
-            ratios: Vec::new(),
-            growth: Vec::new(),
-            memory: Vec::new(),
-            mixed: Vec::new(),
-            stops: Vec::new(),
-            shards: Vec::new(),
-            instructions: Vec::new(),
-            skipped: Vec::new(),
-        }
+    /// With the results of the last run, if this one adds to them.
+    pub fn new(path: &Path, adds: bool, options: String) -> Result<Results, String> {
+        let mut results = match adds {
+            true => {
+                let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?
+            }
+            false => Results { runs: Vec::new(), records: Vec::new(), path: PathBuf::new() },
+        };
+        results.path = path.into();
+        results.runs.push(Run::now(options));
+        Ok(results)
     }
 
-    /// Those of the last run, to which this one adds.
-    pub fn of_the_last_run() -> Result<Results, String> {
-        let path = path();
-        let text = fs::read_to_string(&path).map_err(|error| format!("there is no last run to add to: {error}"))?;
-        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
-    }
-
-    /// A run that adds nothing to the last one leaves it beside its own.
-    pub fn set_the_last_run_aside() {
-        // There may be none.
-        let _ = fs::rename(path(), path().with_extension("old.json"));
-    }
-
-    /// Takes the place of an earlier result of the same thing, and is in the file at once.
-    pub fn put<R: Record>(&mut self, new: R) {
-        let records = R::list(self);
-        match records.iter_mut().find(|record| record.is_of_the_same(&new)) {
-            Some(old) => *old = new,
-            None => records.push(new),
+    pub fn put(&mut self, record: Record) {
+        let figures: Vec<String> = record.figures.iter().map(|(name, figure)| format!("{name} {figure}")).collect();
+        let beside = if record.beside.is_empty() { String::new() } else { format!(" / {}", record.beside) };
+        println!("  {}{beside}: {}", record.name, figures.join(", "));
+        match self.records.iter_mut().find(|old| old.is_of_the_same(&record)) {
+            Some(old) => *old = record,
+            None => self.records.push(record),
         }
         self.save();
     }
 
-    fn save(&self) {
+    pub fn run(&mut self) -> &mut Run {
+        self.runs.last_mut().expect("this run")
+    }
+
+    pub fn fail(&mut self, what: String) {
+        println!("FAILED {what}");
+        self.run().failures.push(what);
+        self.save();
+    }
+
+    pub fn save(&mut self) {
+        self.run().load_after = load();
         let text = serde_json::to_string_pretty(self).expect("plain data");
-        let half_written = path().with_extension("new");
-        let saved = fs::write(&half_written, text).and_then(|()| fs::rename(half_written, path()));
-        saved.unwrap_or_else(|error| panic!("{}: {error}", path().display()));
+        let new = self.path.with_extension("new");
+        let saved = fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, &self.path));
+        saved.unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
     }
+}
 
-    /// The servers, in the order in which they were measured.
-    pub fn servers(&self) -> Vec<&str> {
-        let mut servers = Vec::new();
-        let all = (self.ratios.iter().map(|record| &record.server))
-            .chain(self.growth.iter().map(|record| &record.server))
-            .chain(self.memory.iter().map(|record| &record.server))
-            .chain(self.mixed.iter().map(|record| &record.server))
-            .chain(self.stops.iter().map(|record| &record.server))
-            .chain(self.shards.iter().map(|record| &record.server))
-            .chain(self.instructions.iter().map(|record| &record.server));
-        for server in all {
-            if !servers.contains(&server.as_str()) {
-                servers.push(server.as_str());
-            }
+impl Run {
+    fn now(options: String) -> Run {
+        let field = |path, name| {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+            line.split_once(':').map_or(String::new(), |(_, value)| value.trim().into())
+        };
+        let kib = field("/proc/meminfo", "MemTotal").split(' ').next().and_then(|text| text.parse().ok());
+        Run {
+            started: output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+            options,
+            processor: field("/proc/cpuinfo", "model name"),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_gib: kib.map_or(0, |kib: u64| kib >> 20),
+            load_before: load(),
+            load_after: String::new(),
+            commit: output("git", &["describe", "--always", "--dirty=+"]),
+            failures: Vec::new(),
         }
-        servers
-    }
-
-    /// A pipelined comparison.
-    pub fn ratio(&self, server: &str, comparison: &str, members: u64, listener: Listener) -> Option<&Ratio> {
-        self.ratios.iter().find(|it| {
-            it.pace == Pace::Pipelined
-                && it.listener == listener
-                && it.members == members
-                && it.server == server
-                && it.comparison == comparison
-        })
     }
 }
 
-pub trait Record: Sized {
-    fn is_of_the_same(&self, other: &Self) -> bool;
-    fn list(results: &mut Results) -> &mut Vec<Self>;
+fn load() -> String {
+    fs::read_to_string("/proc/loadavg").unwrap_or_default().split(' ').next().unwrap_or_default().into()
 }
 
-/// Two records are of the same thing if these fields are equal.
-macro_rules! records {
-    ($($type:ident in $list:ident by $($field:ident)+;)+) => {$(
-        impl Record for $type {
-            fn is_of_the_same(&self, other: &Self) -> bool {
-                $(self.$field == other.$field)&&+
-            }
-
-            fn list(results: &mut Results) -> &mut Vec<Self> {
-                &mut results.$list
-            }
-        }
-    )+};
+fn output(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output();
+    output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().into())
 }
 
-records! {
-    Ratio in ratios by server comparison members listener pace;
-    Growth in growth by server operation members;
-    Memory in memory by server layout;
-    Mixed in mixed by server is_ours;
-    Stop in stops by server command;
-    Shards in shards by server nodes shards members;
-    Instructions in instructions by server comparison listener;
-}
-
-fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench-results.json")
+/// Linear between neighbours.
+pub fn quantile(mut values: Vec<f64>, q: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let place = q * (values.len() - 1) as f64;
+    let (low, high) = (values[place.floor() as usize], values[place.ceil() as usize]);
+    low + (high - low) * place.fract()
 }

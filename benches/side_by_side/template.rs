@@ -1,44 +1,18 @@
-//! Jobs with blanks: a command, or several with ` ; ` between them. Words are separated by spaces; one may end in a blank:
+//! Jobs with blanks: a command, or several with ` ; ` between them. Words are separated by spaces; one may end in a blank
+//! such as `$member`. `@name` is the digest of a script.
 //!
-//! | blank | value |
-//! |---|---|
-//! | `$each` | the members one by one |
-//! | `$member` | a random one of them |
-//! | `$stranger` | a random one of a million names |
-//! | `$score` | a random integer below 10^9: mostly distinct |
-//! | `$tied` | a random integer below 1000 |
-//! | `$low` | a random integer below 100,000 |
-//! | `$points` | a random integer below 1,000,000 |
-//! | `$wide` | a random integer of 63 bits |
-//! | `$delta` | a random integer, 1 to 1000 |
-//! | `$bits20` | a random integer of 20 bits |
-//! | `$key` | a random one of 100,000 numbers |
-//! | `$slot` | the numbers below 1000, one by one |
-//! | `$number` | the job's number |
-//! | `$now` | Unix milliseconds, one more for each thousand jobs |
-//! | `$ago` | ten minutes before that |
-//! | `$tick` | Unix milliseconds of tomorrow, one more for each job |
-//! | `$claim` | minus the score of an item that was claimed at that time, with a lease of 30 seconds and serial number 0 |
-//! | `$token` | the token of that claim |
-//! | `@name` | the digest of a script |
-//!
-//! A value depends on the job's number alone, not on the order of the words, so that job 17 of one side asks for the same
-//! as job 17 of the other, and so does each command of it.
+//! A value depends on the job's number alone, so that job 17 of one side asks for the same as job 17 of the other.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::client::Load;
-
-const MEMBER: &str = "player:";
-const STRANGERS: u64 = 1_000_000;
-const A_DAY_MS: u64 = 86_400_000;
+const DAY_MS: u64 = 86_400_000;
 const TEN_MINUTES_MS: u64 = 600_000;
 const LEASE_MS: u64 = 30_000;
 const LEASE_EPOCH_MS: u64 = 1_577_836_800_000;
 
 /// What blanks are filled from.
-#[derive(Clone)]
 pub struct Source {
     pub members: u64,
     pub digests: HashMap<&'static str, String>,
@@ -51,97 +25,52 @@ impl Source {
         Source { members, digests: HashMap::new(), start_ms: since_epoch.as_millis() as u64 }
     }
 
-    fn tick(&self, number: u64) -> u64 {
-        self.start_ms + A_DAY_MS + number
+    fn now(&self, number: u64) -> u64 {
+        self.start_ms + number / 1000
     }
 
-    /// Of attempt 1, with serial number 0.
+    fn tomorrow(&self, number: u64) -> u64 {
+        self.start_ms + DAY_MS + number
+    }
+
+    /// The token of an item claimed at that time, by the first attempt, with serial number 0.
     fn token(&self, number: u64) -> u64 {
-        (self.tick(number) + LEASE_MS - LEASE_EPOCH_MS) << 11 | 1
+        (self.tomorrow(number) + LEASE_MS - LEASE_EPOCH_MS) << 11 | 1
     }
 }
 
-#[derive(Clone, Copy)]
-enum Blank {
-    Each,
-    Member,
-    Stranger,
-    Score,
-    Tied,
-    Low,
-    Points,
-    Wide,
-    Delta,
-    Bits20,
-    Key,
-    Slot,
-    Number,
-    Now,
-    Ago,
-    Tick,
-    Claim,
-    Token,
-}
+/// From the job's number and a random number.
+type Value = fn(&Source, u64, u64) -> u64;
 
-impl Blank {
-    fn named(name: &str) -> Blank {
-        match name {
-            "each" => Blank::Each,
-            "member" => Blank::Member,
-            "stranger" => Blank::Stranger,
-            "score" => Blank::Score,
-            "tied" => Blank::Tied,
-            "low" => Blank::Low,
-            "points" => Blank::Points,
-            "wide" => Blank::Wide,
-            "delta" => Blank::Delta,
-            "bits20" => Blank::Bits20,
-            "key" => Blank::Key,
-            "slot" => Blank::Slot,
-            "number" => Blank::Number,
-            "now" => Blank::Now,
-            "ago" => Blank::Ago,
-            "tick" => Blank::Tick,
-            "claim" => Blank::Claim,
-            "token" => Blank::Token,
-            _ => panic!("no blank is called ${name}"),
-        }
-    }
+/// Each with what comes before its value.
+const BLANKS: &[(&str, &str, Value)] = &[
+    // The members one by one, and a random one.
+    ("each", "player:", |source, number, _| number % source.members),
+    ("member", "player:", |source, _, random| random % source.members),
+    ("stranger", "player:", |_, _, random| random % 1_000_000),
+    // Scores: mostly distinct; a thousand of them; and how many bits they need.
+    ("score", "", |_, _, random| random % 1_000_000_000),
+    ("tied", "", |_, _, random| random % 1000),
+    ("low", "", |_, _, random| random % 100_000),
+    ("points", "", |_, _, random| random % 1_000_000),
+    ("bits20", "", |_, _, random| random >> 44),
+    ("wide", "", |_, _, random| random >> 1),
+    ("delta", "", |_, _, random| 1 + random % 1000),
+    // Parts of names of keys: a random one of 20,000, and a thousand one by one.
+    ("key", "", |_, _, random| random % 20_000),
+    ("slot", "", |_, number, _| number % 1000),
+    ("number", "", |_, number, _| number),
+    // Unix milliseconds that advance once for a thousand jobs, and ten minutes before that.
+    ("now", "", |source, number, _| source.now(number)),
+    ("ago", "", |source, number, _| source.now(number) - TEN_MINUTES_MS),
+    // Unix milliseconds of tomorrow, one more for each job.
+    ("tick", "", |source, number, _| source.tomorrow(number)),
+    ("token", "", |source, number, _| source.token(number)),
+    // Minus the score of the item that has this token.
+    ("claim", "", |source, number, _| (1 << 53) - 2 * source.token(number)),
+];
 
-    fn prefix(self) -> &'static str {
-        match self {
-            Blank::Each | Blank::Member | Blank::Stranger => MEMBER,
-            _ => "",
-        }
-    }
-
-    /// `nth` tells apart the blanks of one kind in one command.
-    fn value(self, source: &Source, number: u64, nth: u64) -> u64 {
-        let random = random(number, (self as u64) << 8 | nth);
-        match self {
-            Blank::Each => number % source.members,
-            Blank::Member => random % source.members,
-            Blank::Stranger => random % STRANGERS,
-            Blank::Score => random % 1_000_000_000,
-            Blank::Tied => random % 1000,
-            Blank::Low => random % 100_000,
-            Blank::Points => random % 1_000_000,
-            Blank::Wide => random >> 1,
-            Blank::Delta => 1 + random % 1000,
-            Blank::Bits20 => random % (1 << 20),
-            Blank::Key => random % 100_000,
-            Blank::Slot => number % 1000,
-            Blank::Number => number,
-            Blank::Now => source.start_ms + number / 1000,
-            Blank::Ago => source.start_ms + number / 1000 - TEN_MINUTES_MS,
-            Blank::Tick => source.tick(number),
-            Blank::Claim => (1 << 53) - 2 * source.token(number),
-            Blank::Token => source.token(number),
-        }
-    }
-}
-
-/// Random bits that are a function of their place: xorshift between multiplications (splitmix64).
+/// Random bits that are a function of their place (splitmix64).
 pub fn random(number: u64, stream: u64) -> u64 {
     let mut x = number.wrapping_add(stream << 40).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -150,98 +79,75 @@ pub fn random(number: u64, stream: u64) -> u64 {
 }
 
 enum Word {
-    /// As it goes over the wire.
-    Fixed(Vec<u8>),
-    Filled {
-        prefix: String,
-        blank: Blank,
-        nth: u64,
-    },
+    Fixed(String),
+    /// What comes before it, its value, and the stream of its random numbers.
+    Blank(String, Value, u64),
 }
 
 /// A job whose blanks are still to be filled.
 pub struct Template {
-    words: Vec<Word>,
-    /// How many commands it has, and so replies.
-    pub commands: u64,
+    commands: Vec<Vec<Word>>,
 }
 
-/// How jobs go over the wire.
-#[derive(Clone, Copy)]
-pub struct Pacing {
-    /// Jobs sent at once.
-    pub batch: u64,
-    /// Batches on their way.
-    pub in_flight: usize,
-}
-
-impl Pacing {
-    pub const ONE_BY_ONE: Pacing = Pacing { batch: 1, in_flight: 1 };
-
-    /// The server has the next batch at hand when it is done with one.
-    pub const fn pipelined(batch: u64) -> Pacing {
-        Pacing { batch, in_flight: 2 }
-    }
+/// Commands that are sent at once, and how many replies they get.
+pub struct Batch {
+    pub bytes: Vec<u8>,
+    pub replies: u64,
 }
 
 impl Template {
     pub fn new(text: &str, source: &Source) -> Template {
-        let mut template = Template { words: Vec::new(), commands: 0 };
-        for command in text.split(" ; ") {
-            let count = command.split_whitespace().count();
-            template.words.push(Word::Fixed(format!("*{count}\r\n").into_bytes()));
-            template.commands += 1;
+        let command = |command: &str| {
             let mut seen: HashMap<&str, u64> = HashMap::new();
-            for word in command.split_whitespace() {
-                let word = if let Some(script) = word.strip_prefix('@') {
-                    Word::Fixed(bulk(&source.digests[script]))
-                } else if let Some((prefix, name)) = word.split_once('$') {
-                    let blank = Blank::named(name);
-                    let count = seen.entry(name).or_default();
-                    *count += 1;
-                    Word::Filled { prefix: format!("{prefix}{}", blank.prefix()), blank, nth: *count }
-                } else {
-                    Word::Fixed(bulk(word))
-                };
-                template.words.push(word);
-            }
-        }
-        template
+            command.split_whitespace().map(|word| Word::new(word, source, &mut seen)).collect()
+        };
+        Template { commands: text.split(" ; ").map(command).collect() }
     }
 
     /// Appends the job with this number.
-    pub fn write(&self, source: &Source, number: u64, out: &mut Vec<u8>) {
-        let mut digits = itoa::Buffer::new();
-        let mut length = itoa::Buffer::new();
-        for word in &self.words {
-            match word {
-                Word::Fixed(bytes) => out.extend_from_slice(bytes),
-                Word::Filled { prefix, blank, nth } => {
-                    let value = digits.format(blank.value(source, number, *nth));
-                    out.push(b'$');
-                    out.extend_from_slice(length.format(prefix.len() + value.len()).as_bytes());
-                    for part in ["\r\n", prefix, value, "\r\n"] {
-                        out.extend_from_slice(part.as_bytes());
+    fn write(&self, source: &Source, number: u64, out: &mut Vec<u8>) {
+        for words in &self.commands {
+            let mut command = redis::Cmd::new();
+            for word in words {
+                match word {
+                    Word::Fixed(text) => command.arg(text),
+                    Word::Blank(prefix, value, stream) => {
+                        command.arg(format!("{prefix}{}", value(source, number, random(number, *stream))))
                     }
-                }
+                };
             }
+            out.extend(command.get_packed_command());
         }
     }
 
-    /// Jobs ready to be sent.
-    pub fn load(&self, source: &Source, numbers: std::ops::Range<u64>, pacing: Pacing) -> Load {
-        let mut load = Load::new(numbers.end - numbers.start, pacing.in_flight);
-        let mut first = numbers.start;
-        while first < numbers.end {
-            let last = numbers.end.min(first + pacing.batch);
-            let replies = (last - first) * self.commands;
-            load.push(replies, |bytes| (first..last).for_each(|number| self.write(source, number, bytes)));
-            first = last;
-        }
-        load
+    /// The jobs with these numbers, so many at once.
+    pub fn batches<'a>(
+        &'a self,
+        source: &'a Source,
+        numbers: Range<u64>,
+        size: u64,
+    ) -> impl Iterator<Item = Batch> + 'a {
+        numbers.clone().step_by(size as usize).map(move |first| {
+            let last = numbers.end.min(first + size);
+            let mut bytes = Vec::new();
+            (first..last).for_each(|number| self.write(source, number, &mut bytes));
+            Batch { bytes, replies: (last - first) * self.commands.len() as u64 }
+        })
     }
 }
 
-fn bulk(word: &str) -> Vec<u8> {
-    format!("${}\r\n{word}\r\n", word.len()).into_bytes()
+impl Word {
+    /// `seen` counts the blanks of one command by their names: each has random numbers of its own.
+    fn new<'a>(word: &'a str, source: &Source, seen: &mut HashMap<&'a str, u64>) -> Word {
+        if let Some(script) = word.strip_prefix('@') {
+            return Word::Fixed(source.digests[script].clone());
+        }
+        let Some((before, name)) = word.split_once('$') else { return Word::Fixed(word.into()) };
+        let found = BLANKS.iter().position(|(known, ..)| *known == name);
+        let place = found.unwrap_or_else(|| panic!("there is no blank ${name}"));
+        let (_, prefix, value) = BLANKS[place];
+        let nth = seen.entry(name).or_default();
+        *nth += 1;
+        Word::Blank(format!("{before}{prefix}"), value, (place as u64) << 8 | (*nth & 0xff))
+    }
 }

@@ -257,7 +257,7 @@ impl<S: SortedSet> Board<S> {
         let (mut groups, most) = (0, self.hops);
         let walked = self.walk_groups(nearest, self.towards_best(), &mut |values, _| {
             if groups == most {
-                return Err(Error::too_many_hops(crate::config::max_hops()));
+                return Err(Error::too_many_hops(crate::config::MAX_HOPS.bound()));
             }
             groups += 1;
             Ok(until != Some(values))

@@ -1,17 +1,14 @@
 //! `RANK.ADD` and `RANK.MULTISET`.
 
-use super::write::{
-    check_changes, check_declared, is_score, open_for, pairs, reply_change, write, Allowed, Opened, Periods, Records,
-    WriteOptions,
-};
+use super::write::{check_changes, is_score, pairs, put_score, reply_change, write, AllowedWriteOptions, WriteOptions};
 use super::{open_to_write, ServerBoard};
-use crate::board::{Creation, Pairs, Rules, Schema, Scores};
+use crate::board::{Creation, Rules, Schema, Scores};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
-use crate::server::{Args, Call, Text};
-use crate::zset::Condition;
+use crate::server::{Args, Call};
+use crate::zset::{Condition, PutResult};
 
 const SYNTAX: &str = "key [BOARD fields:n] condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
     entry:{score ... member} ...";
@@ -30,29 +27,25 @@ command! { MULTISET = multiset;
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let options = WriteOptions::parse(&mut args, Allowed::All)?;
-    match open_for(call, key, &options, &args, Scores::Set)? {
-        Opened::Done(is_new, _) => {
-            call.reply().count(u64::from(is_new));
-            Ok(())
-        }
-        Opened::Board(mut board) => {
-            check_declared(&board, options.fields)?;
-            let pairs = pairs(board.schema(), args)?;
-            set(call, &mut board, &options, &pairs)
-        }
+    let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
+    let mut board = open_to_write(call, key)?;
+    options.check_declared(&board)?;
+    if let Some((put, _)) = put_score(&mut board, &options, Scores::Set, args.clone())? {
+        let counts = put == PutResult::Added || put == PutResult::Changed && options.count_changed;
+        call.reply().count(u64::from(counts));
+        return Ok(());
     }
+    set(call, &mut board, &options, args)
 }
 
 fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let options = WriteOptions::parse(&mut args, Allowed::All)?;
+    let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key.clone())?;
-    check_declared(&board, options.fields)?;
+    options.check_declared(&board)?;
     if board.store.exists() || args.len() < 3 {
-        let pairs = pairs(board.schema(), args)?;
-        return set(call, &mut board, &options, &pairs);
+        return set(call, &mut board, &options, args);
     }
     if has_several_members(args.clone()) {
         return Err(Error::several_members_of_new_board());
@@ -60,20 +53,19 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     let rules = Rules::integers(args.len().saturating_sub(1))?;
     // Check everything before the board is created.
     let schema = Schema::new(rules.clone());
-    let pairs = pairs(&schema, args)?;
-    if pairs.iter().any(|pair| pair.kept != 0) {
+    if pairs(&schema, args.clone())?.iter().any(|pair| pair.kept != 0) {
         return Err(Error::kept_on_new_board());
     }
-    options.write(call, &schema, Scores::Set)?;
+    options.request(call, &schema, Scores::Set)?;
     if options.json.is_some() {
         return Err(Error::no_data());
     }
-    if options.only == Condition::Existing {
+    if options.condition == Condition::Existing {
         board.assume(schema, 0);
     } else {
         board.create(Creation { rules, since: None, adopt: false }, key.bytes(), 0)?;
     }
-    set(call, &mut board, &options, &pairs)
+    set(call, &mut board, &options, args)
 }
 
 /// Whether the arguments for a new board are probably several members: there is a name among the scores, or the last is a
@@ -84,26 +76,19 @@ fn has_several_members(args: Args) -> bool {
     args.len() >= 4 && (!all_are_scores || ends_with_number && args.len().is_multiple_of(2))
 }
 
-fn set<'c>(
-    call: &'c Call<'c>,
-    board: &mut ServerBoard<'c>,
-    options: &WriteOptions,
-    pairs: &Pairs<Text<'c>>,
-) -> Result<()> {
+fn set<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, options: &WriteOptions, args: Args<'c>) -> Result<()> {
+    let pairs = pairs(board.schema(), args)?;
     check_changes(options, pairs.len())?;
     if options.json.is_some() && pairs.len() > 1 {
         return Err(Error::data_takes_one_member());
     }
-    let rules = options.write(call, board.schema(), Scores::Set)?;
-    let record = [options.json];
-    let records = if options.json.is_some() { Records::OfMembers(&record) } else { Records::None };
-    let done = write(call, board, rules, pairs, records, Periods::Current(options))?;
+    let results = write(call, board, options, Scores::Set, &pairs, &[options.json])?;
     let reply = call.reply();
     let Some(ranks_of) = options.with_rank else {
-        reply.count(done.written.added + if options.count_changed { done.written.changed } else { 0 });
+        reply.count(results.board.added + if options.count_changed { results.board.changed } else { 0 });
         return Ok(());
     };
-    let changes = done.changes(ranks_of);
+    let changes = results.changes(ranks_of);
     reply.array(pairs.len() as u64);
     for (i, pair) in pairs.iter().enumerate() {
         reply_change(board, &pair.member, changes.get(i), &reply);

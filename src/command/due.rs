@@ -10,16 +10,14 @@ use crate::due::{
     acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, Dead, Demand, LeaseEnd, Serials,
     TakenItem, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
 };
-use crate::duration::parse_duration;
-use crate::error::{set_once as once, set_one_of as one_of};
+use crate::duration::duration_in;
 use crate::error::{Error, Result};
-use crate::number::parse_integer;
 use crate::server::{
     notify_waiters, serve_waiters_first, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Text, WaitRequest,
     ZSet,
 };
 use crate::stats;
-use crate::words::Word;
+use crate::words::{Setting, Word};
 use crate::zset::{Condition, SortedSet};
 
 command! { ADD = add_items;
@@ -61,7 +59,7 @@ command! { INFO = info;
 }
 
 const SINCE: &str = "0.2.0";
-const DEFAULT_LEASE_MS: i64 = 30_000;
+const DEFAULT_LEASE_MS: u64 = 30_000;
 /// One call must not stop the server for long.
 const MAX_COUNT: u64 = 10_000;
 /// The most attempts after which items are given up: a claim counts up to one more.
@@ -115,14 +113,12 @@ fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// When `DUE.ADD` adds items.
 #[derive(Clone, Copy)]
 enum When {
     At(i64, Condition),
     Again,
 }
 
-/// The arguments of `DUE.ADD`.
 struct Addend<'a> {
     key: Text<'a>,
     /// A hash, and the text for the item.
@@ -135,27 +131,27 @@ impl<'a> Addend<'a> {
     fn parse(call: &'a Call<'a>) -> Result<Addend<'a>> {
         let mut args = call.args();
         let key = own_key(call, &mut args, KeyUse::Update)?;
-        let (mut only, mut payload) = (None, None);
+        let (mut only, mut payload) = (Setting::default(), Setting::default());
         let when = loop {
             if args.next_if("NX") {
-                one_of(&mut only, Condition::New, "NX")?;
+                only.set(Condition::New, "NX")?;
             } else if args.next_if("XX") {
-                one_of(&mut only, Condition::Existing, "XX")?;
+                only.set(Condition::Existing, "XX")?;
             } else if args.next_if("DATA") {
                 let hash = other_key(call, &mut args, "DATA", KeyUse::Change, &[&key])?;
-                once(&mut payload, (hash, args.value_of("DATA")?), "DATA")?;
+                payload.set((hash, args.value_of("DATA")?), "DATA")?;
             } else if args.next_if("AGAIN") {
-                one_of(&mut only, Condition::Any, "AGAIN")?;
+                only.set(Condition::Any, "AGAIN")?;
                 break When::Again;
             } else {
                 let at = time(&mut args, call.ctx.now())?;
-                break When::At(at, only.map_or(Condition::Any, |(only, _)| only));
+                break When::At(at, only.get().unwrap_or(Condition::Any));
             }
         };
-        match (args.len(), &payload) {
-            (0, _) => Err(Error::arity()),
-            (2.., Some(_)) => Err(Error::data_takes_one_item()),
-            _ => Ok(Addend { key, payload, when, items: args }),
+        match args.len() {
+            0 => Err(Error::arity()),
+            2.. if payload.is_set() => Err(Error::data_takes_one_item()),
+            _ => Ok(Addend { key, payload: payload.get(), when, items: args }),
         }
     }
 }
@@ -326,14 +322,14 @@ fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
 fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let mut now = None;
+    let mut now = Setting::default();
     while let Some(arg) = args.next() {
         if !arg.is("NOW") {
             return Err(Error::unknown_option(arg.bytes()));
         }
-        once(&mut now, clock(&mut args)?, "NOW")?;
+        now.set(clock(&mut args)?, "NOW")?;
     }
-    let now = now.unwrap_or_else(|| call.ctx.now()).clamp(0, MAX_NOW_MS);
+    let now = now.get().unwrap_or_else(|| call.ctx.now()).clamp(0, MAX_NOW_MS);
     let mut schedule = open(call, key, Access::Read)?;
     let tally = tally(&mut schedule, now)?;
     let next = next_due(&mut schedule);
@@ -349,7 +345,6 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// The arguments of `DUE.CLAIM` and `DUE.POP`.
 struct TakeOptions<'a> {
     key: Text<'a>,
     count: usize,
@@ -357,7 +352,6 @@ struct TakeOptions<'a> {
     lease_ms: Option<i64>,
     /// Attempts, and the key of items that were claimed as often.
     dead: Option<(i64, Text<'a>)>,
-    /// The hash of payloads.
     hash: Option<Text<'a>>,
     block_ms: Option<u64>,
     now: Option<i64>,
@@ -370,46 +364,53 @@ impl<'a> TakeOptions<'a> {
         let mut args = call.args();
         let (own_use, hash_use) = if claims { (KeyUse::Update, KeyUse::Read) } else { (KeyUse::Pop, KeyUse::Pop) };
         let key = own_key(call, &mut args, own_use)?;
-        let (mut count, mut lease_ms, mut block_ms, mut now) = (None, None, None, None);
-        let (mut attempts, mut dead, mut hash): (_, Option<Text>, Option<Text>) = (None, None, None);
+        let (mut count, mut lease_ms, mut attempts) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut block_ms, mut now) = (Setting::default(), Setting::default());
+        let (mut dead, mut hash) = (Setting::default(), Setting::default());
         let mut others = Vec::new();
         while let Some(arg) = args.next() {
             let value = args.peek();
-            match arg.bytes().to_ascii_uppercase().as_slice() {
-                b"COUNT" => once(&mut count, within(args.value_of("COUNT")?, "COUNT", 1, MAX_COUNT)?, "COUNT")?,
-                b"LEASE" if claims => once(&mut lease_ms, duration(&mut args, "LEASE", 1)?, "LEASE")?,
+            match arg.upper().as_slice() {
+                b"COUNT" => count.set(args.value_of("COUNT")?.number_in("COUNT", 1..=MAX_COUNT)?, "COUNT")?,
+                b"LEASE" if claims => lease_ms.set(duration(&mut args, "LEASE", 1)?, "LEASE")?,
                 b"ATTEMPTS" if claims => {
-                    let most = within(args.value_of("ATTEMPTS")?, "ATTEMPTS", 1, MAX_ATTEMPTS)?;
-                    once(&mut attempts, most.cast_signed(), "ATTEMPTS")?;
+                    attempts.set(args.value_of("ATTEMPTS")?.number_in("ATTEMPTS", 1..=MAX_ATTEMPTS)?, "ATTEMPTS")?;
                 }
                 b"DEAD" if claims => {
-                    let others: Vec<&Text> = std::iter::once(&key).chain(&hash).collect();
-                    once(&mut dead, other_key(call, &mut args, "DEAD", KeyUse::Change, &others)?, "DEAD")?;
+                    let others: Vec<&Text> = std::iter::once(&key).chain(hash.as_ref()).collect();
+                    dead.set(other_key(call, &mut args, "DEAD", KeyUse::Change, &others)?, "DEAD")?;
                 }
                 b"DATA" => {
-                    let others: Vec<&Text> = std::iter::once(&key).chain(&dead).collect();
-                    once(&mut hash, other_key(call, &mut args, "DATA", hash_use, &others)?, "DATA")?;
+                    let others: Vec<&Text> = std::iter::once(&key).chain(dead.as_ref()).collect();
+                    hash.set(other_key(call, &mut args, "DATA", hash_use, &others)?, "DATA")?;
                 }
                 b"BLOCK" => {
-                    once(&mut block_ms, duration(&mut args, "BLOCK", 0)?, "BLOCK")?;
+                    block_ms.set(duration(&mut args, "BLOCK", 0)?, "BLOCK")?;
                     continue;
                 }
                 b"NOW" => {
-                    once(&mut now, clock(&mut args)?, "NOW")?;
+                    now.set(clock(&mut args)?, "NOW")?;
                     continue;
                 }
                 _ => return Err(Error::unknown_option(arg.bytes())),
             }
             others.extend(std::iter::once(arg).chain(value).map(Arg::text));
         }
-        let count = count.unwrap_or(1);
+        let count = count.get().unwrap_or(1);
         check_rows(count)?;
-        let lease_ms = lease_ms.map_or(DEFAULT_LEASE_MS, u64::cast_signed);
-        let (count, lease_ms) = (usize::try_from(count).unwrap_or(1), claims.then_some(lease_ms));
-        if attempts.is_some() != dead.is_some() {
+        if attempts.is_set() != dead.is_set() {
             return Err(Error::only_together("ATTEMPTS", "DEAD"));
         }
-        Ok(TakeOptions { key, count, lease_ms, dead: attempts.zip(dead), hash, block_ms, now, others })
+        Ok(TakeOptions {
+            key,
+            count: usize::try_from(count).unwrap_or(1),
+            lease_ms: claims.then(|| lease_ms.get().unwrap_or(DEFAULT_LEASE_MS).cast_signed()),
+            dead: attempts.get().map(u64::cast_signed).zip(dead.get()),
+            hash: hash.get(),
+            block_ms: block_ms.get(),
+            now: now.get(),
+            others,
+        })
     }
 }
 
@@ -417,7 +418,7 @@ impl<'a> TakeOptions<'a> {
 fn time(args: &mut Args, now: i64) -> Result<i64> {
     let word = args.required()?;
     if word.is("AT") {
-        return within(args.value_of("AT")?, "AT", 0, MAX_TIME_MS.unsigned_abs()).map(u64::cast_signed);
+        return args.value_of("AT")?.number_in("AT", 0..=MAX_TIME_MS.unsigned_abs()).map(u64::cast_signed);
     }
     if word.is("IN") {
         let ms = duration(args, "IN", 0)?;
@@ -426,30 +427,16 @@ fn time(args: &mut Args, now: i64) -> Result<i64> {
     Err(Error::no_time(word.bytes()))
 }
 
-/// The value of `NOW`.
 fn clock(args: &mut Args) -> Result<i64> {
-    within(args.value_of("NOW")?, "NOW", 0, MAX_NOW_MS.unsigned_abs()).map(u64::cast_signed)
-}
-
-fn within(arg: Arg, what: &'static str, least: u64, most: u64) -> Result<u64> {
-    let value = parse_integer(arg.bytes()).and_then(|value| u64::try_from(value).ok());
-    let value = value.filter(|value| (least..=most).contains(value));
-    value.ok_or_else(|| Error::takes_between(what, least, most, arg.bytes()))
+    args.value_of("NOW")?.number_in("NOW", 0..=MAX_NOW_MS.unsigned_abs()).map(u64::cast_signed)
 }
 
 /// The value of an option, in milliseconds.
 fn duration(args: &mut Args, option: &'static str, least: u64) -> Result<u64> {
-    let takes = if least == 0 {
-        "0 to 36500d, a whole number with ms, s, m, h, d or none for seconds"
-    } else {
-        "1ms to 36500d, a whole number with ms, s, m, h, d or none for seconds"
-    };
-    let arg = args.value_of(option)?;
-    let ms = parse_duration(arg.bytes(), least..=MAX_DURATION_MS);
-    ms.ok_or_else(|| Error::takes(option, takes, arg.bytes()))
+    duration_in(args.value_of(option)?, option, least..=MAX_DURATION_MS)
 }
 
 fn token(arg: Arg) -> Result<i64> {
     let takes = "an integer, as DUE.CLAIM returned it";
-    parse_integer(arg.bytes()).ok_or_else(|| Error::takes("token", takes, arg.bytes()))
+    arg.integer_in("token", takes, i64::MIN..=i64::MAX)
 }

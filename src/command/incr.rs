@@ -1,9 +1,8 @@
 //! `RANK.INCR`.
 
-use super::write::{
-    check_declared, open_for, reply_change, write, wrong_count, Allowed, Opened, Periods, Records, WriteOptions,
-};
-use crate::board::{Detail, Pair, Scores};
+use super::open_to_write;
+use super::write::{put_score, reply_change, write, wrong_count, AllowedWriteOptions, WriteOptions};
+use crate::board::{Pair, Scores};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -17,30 +16,27 @@ command! { INCR = incr;
 fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let options = WriteOptions::parse(&mut args, Allowed::OfIncrements)?;
-    let mut board = match open_for(call, key, &options, &args, Scores::Add)? {
-        Opened::Done(_, sum) => {
-            call.reply().float(sum);
-            return Ok(());
-        }
-        Opened::Board(board) => board,
-    };
-    check_declared(&board, options.fields)?;
+    let options = WriteOptions::parse(&mut args, AllowedWriteOptions::OfIncrements)?;
+    let mut board = open_to_write(call, key)?;
+    board.store.announce_as(c"zincr");
+    options.check_declared(&board)?;
+    if let Some((_, sums)) = put_score(&mut board, &options, Scores::Add, args.clone())? {
+        call.reply().scores(&sums);
+        return Ok(());
+    }
     let schema = board.schema();
     let fields = schema.fields().len();
     if args.len() != fields + 1 {
         return Err(wrong_count(args, |got| Error::delta_count(fields, got)));
     }
-    let mut rules = options.write(call, schema, Scores::Add)?;
-    rules.detail = rules.detail.max(Detail::Scores);
     let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
     let pair = Pair::new(deltas, args.text()?);
     let pairs = std::slice::from_ref(&pair);
-    let done = write(call, &mut board, rules, pairs, Records::None, Periods::Current(&options))?;
+    let results = write(call, &mut board, &options, Scores::Add, pairs, &[])?;
     let reply = call.reply();
     let change = match options.with_rank {
-        None => done.written.changes.first(),
-        Some(ranks_of) => done.changes(ranks_of).first(),
+        None => results.board.changes.first(),
+        Some(ranks_of) => results.changes(ranks_of).first(),
     };
     match change.and_then(|change| change.after.as_ref()) {
         None => reply.null(),

@@ -2,12 +2,11 @@
 
 use crate::command;
 use crate::docs::Doc;
-use crate::error::set_once as once;
 use crate::error::{Error, Result};
-use crate::rate::{self, Clock, Holders, Verdict};
+use crate::rate::{self, Clock, Holders};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
-use crate::words::Word;
+use crate::words::{Setting, Word};
 
 command! { ACQUIRE = acquire;
     Doc::write("rate.acquire", "key limit lease [NOW now:ms] [JSON]",
@@ -41,21 +40,11 @@ fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {
     stats::LEASES.add(verdict.limited);
     let reply = call.reply();
     if options.json {
-        reply.bulk(json(&verdict).as_bytes());
+        reply.bulk(verdict.lease_json().as_bytes());
     } else {
         reply.integers(&verdict.reply());
     }
     Ok(())
-}
-
-/// The reply's last field is the token.
-fn json(verdict: &Verdict) -> String {
-    let [_, limit, remaining, retry, reset, token] = verdict.reply();
-    format!(
-        "{{\"limited\":{},\"limit\":{limit},\"remaining\":{remaining},\"retry_after_ms\":{retry},\
-         \"reset_after_ms\":{reset},\"token\":{token}}}",
-        verdict.limited
-    )
 }
 
 fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -97,7 +86,7 @@ fn held<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn lease(args: &mut Args) -> Result<u64> {
-    rate::parse_duration("lease", args.required()?.bytes())
+    rate::parse_duration("lease", args.required()?)
 }
 
 fn token(arg: Arg) -> Result<i64> {
@@ -112,17 +101,15 @@ struct LeaseOptions {
 
 impl LeaseOptions {
     fn parse(mut args: Args, takes_json: bool) -> Result<LeaseOptions> {
-        let (mut now, mut json) = (None, None);
+        let (mut now, mut json) = (Setting::default(), Setting::default());
         while let Some(arg) = args.next() {
-            if arg.is("NOW") {
-                once(&mut now, rate::parse_now(args.value_of("NOW")?.bytes())?, "NOW")?;
-            } else if arg.is("JSON") && takes_json {
-                once(&mut json, (), "JSON")?;
-            } else {
-                return Err(Error::unknown_option(arg.bytes()));
+            match arg.upper().as_slice() {
+                b"NOW" => now.set(rate::parse_now(args.value_of("NOW")?)?, "NOW")?,
+                b"JSON" if takes_json => json.set((), "JSON")?,
+                _ => return Err(Error::unknown_option(arg.bytes())),
             }
         }
-        Ok(LeaseOptions { now, json: json.is_some() })
+        Ok(LeaseOptions { now: now.get(), json: json.is_set() })
     }
 
     fn clock(&self, call: &Call) -> Clock {

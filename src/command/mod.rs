@@ -13,6 +13,7 @@ mod lists;
 mod load;
 mod member;
 mod options;
+mod output;
 mod periods;
 mod rate;
 mod remove;
@@ -52,7 +53,7 @@ type ServerBoard<'c> = Board<ZSet<'c>>;
 #[inline]
 fn open_to_read<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c>> {
     let mut board = Board::open(ZSet::open(call, key, Access::Read)?)?;
-    board.set_max_hops(config::max_hops());
+    board.set_max_hops(config::MAX_HOPS.bound());
     Ok(board)
 }
 

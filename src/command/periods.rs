@@ -1,23 +1,21 @@
 //! The boards of periods: writes to the main board also go to them, reads with `PERIOD` open them, and `RANK.PERIODS`
 //! lists them.
 
-use super::rows::{json_integer, json_name, JsonList};
-use super::write::{count_written, WriteOptions};
+use super::output::Output;
+use super::write::{count_result, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, Turn, Update, WriteRequest,
-    WriteResult,
+    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, WriteRequest, WriteResult,
 };
 use crate::calendar::Span;
 use crate::command;
-use crate::config::{check_rows, max_hops};
+use crate::config::{check_rows, MAX_HOPS};
 use crate::docs::Doc;
-use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
-use crate::server::{Access, Args, Call, Caller, Reply, Text, ZSet};
+use crate::server::{Access, Args, Call, Caller, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
-use crate::words::Word;
+use crate::words::{Setting, Word};
 use crate::zset::{Condition, SortedSet};
 
 command! { PERIODS = periods;
@@ -80,8 +78,8 @@ impl<'c> Opener<'c> {
 pub struct PeriodWrite<'c> {
     pub unit: PeriodUnit,
     pub board: ServerBoard<'c>,
-    pub written: WriteResult,
-    write: WriteRequest,
+    pub result: WriteResult,
+    request: WriteRequest,
     plan: Plan<Text<'c>>,
     /// If this write creates the board: its rules, and when it expires.
     made: Option<(Rules, i64)>,
@@ -92,14 +90,14 @@ pub struct PeriodWrite<'c> {
 pub fn plan_periods<'c>(
     call: &'c Call<'c>,
     parent: &ServerBoard<'c>,
-    write: &WriteRequest,
+    request: &WriteRequest,
     options: &WriteOptions,
     pairs: &[Pair<Text<'c>>],
 ) -> Result<Vec<PeriodWrite<'c>>> {
     let schema = parent.schema();
     let now = match options.at {
         // Use the same time as the ties, if they have already read the clock.
-        None if schema.layout.has_time() => write.now,
+        None if schema.layout.has_time() => request.now,
         _ => call.ctx.now(),
     };
     let opener = Opener::new(call, Access::Write);
@@ -111,7 +109,7 @@ pub fn plan_periods<'c>(
             opener.check_readable(period, span)?;
         }
         let mut board = opener.open(parent, period, span)?;
-        if write.scores == Scores::Add {
+        if request.scores == Scores::Add {
             board.store.announce_as(c"zincr");
         }
         let mut made = None;
@@ -119,16 +117,16 @@ pub fn plan_periods<'c>(
             let rules = schema.rules.for_others();
             board.assume(Schema::new(rules.clone()), span.start.max(0));
             // `XX` adds no members, so it does not create a board.
-            made = (write.only != Condition::Existing).then_some((rules, expires));
+            made = (request.condition != Condition::Existing).then_some((rules, expires));
         }
         // Each board has its own rules, unless the client says otherwise.
-        let rules = &board.schema().rules;
-        let update = if write.scores == Scores::Add { Update::Set } else { options.update.unwrap_or(rules.update) };
         let detail = if wants_ranks { Detail::Ranks } else { Detail::Nothing };
-        let write = WriteRequest { update, keep: rules.keep.or(options.keep), detail, ..*write };
-        let planned = board.plan(&write, pairs, Turn::Later);
+        let update = options.update_on(board.schema(), request.scores);
+        let request = WriteRequest { update, keep: options.keep_on(board.schema()), detail, ..*request };
+        let planned = board.plan(&request, pairs);
         let plan = planned.map_err(|error| error.in_period(board.store.name().bytes()))?;
-        writes.push(PeriodWrite { unit: period.unit(), board, written: WriteResult::default(), write, plan, made });
+        let (unit, result) = (period.unit(), WriteResult::default());
+        writes.push(PeriodWrite { unit, board, result, request, plan, made });
     }
     Ok(writes)
 }
@@ -140,8 +138,8 @@ impl<'c> PeriodWrite<'c> {
             let since = self.board.since().unwrap_or(0);
             self.board.rewrite(rules, since);
         }
-        self.written = self.board.commit(&self.write, pairs, &mut self.plan)?;
-        count_written(&self.written);
+        self.result = self.board.commit(&self.request, pairs, &mut self.plan)?;
+        count_result(&self.result);
         if let Some((_, expires)) = self.made {
             self.board.store.expire_at(expires);
         }
@@ -227,7 +225,7 @@ impl PeriodSelector {
         if !board.store.exists() {
             board.assume(Schema::new(parent.schema().rules.for_others()), 0);
         }
-        board.set_max_hops(max_hops());
+        board.set_max_hops(MAX_HOPS.bound());
         Ok(board)
     }
 }
@@ -245,35 +243,29 @@ struct PeriodInfo {
 fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let (mut unit, mut now, mut json) = (None, None, None);
-    while let Some(arg) = args.next() {
-        if arg.is("NOW") {
-            once(&mut now, args.value_of("NOW")?.time("NOW")?, "NOW")?;
-        } else if arg.is("JSON") {
-            once(&mut json, (), "JSON")?;
-        } else if let Some(named) = PeriodUnit::parse(arg.bytes()) {
-            once(&mut unit, named, "unit")?;
-        } else {
-            return Err(Error::unknown_option(arg.bytes()));
+    let (mut unit, mut now, mut json) = (Setting::default(), Setting::default(), Setting::default());
+    while let Some(word) = args.next() {
+        match word.upper().as_slice() {
+            b"NOW" => now.set(args.value_of("NOW")?.time("NOW")?, "NOW")?,
+            b"JSON" => json.set((), "JSON")?,
+            _ => match PeriodUnit::parse(word.bytes()) {
+                Some(named) => unit.set(named, "unit")?,
+                None => return Err(Error::unknown_option(word.bytes())),
+            },
         }
     }
     let board = open_to_read(call, key)?;
     let listed = if board.store.exists() {
-        list(call, &board, unit, now.unwrap_or_else(|| call.ctx.now()))?
+        list(call, &board, unit.get(), now.get().unwrap_or_else(|| call.ctx.now()))?
     } else {
         Vec::new()
     };
     let reply = call.reply();
-    if json.is_some() {
-        let mut text = Vec::new();
-        let mut list = JsonList::begin(&mut text);
-        listed.iter().for_each(|line| line.json(list.next()));
-        list.end();
-        reply.bulk(&text);
-        return Ok(());
-    }
-    reply.array(listed.len() as u64);
-    listed.iter().for_each(|line| line.resp(&reply));
+    let mut out = Output::new(&reply, json.is_set());
+    out.list(listed.len() as u64);
+    listed.iter().for_each(|info| info.write(&mut out));
+    out.end_list();
+    out.send(&reply);
     Ok(())
 }
 
@@ -310,31 +302,20 @@ fn list<'c>(
 }
 
 impl PeriodInfo {
-    fn resp(&self, reply: &Reply) {
-        reply.map(7);
-        for (name, value) in [("unit", self.unit.name().as_bytes()), ("id", self.id.as_bytes()), ("key", &self.key)] {
-            reply.bulk(name.as_bytes());
-            reply.bulk(value);
+    fn write(&self, out: &mut Output) {
+        out.map(7);
+        for (field, value) in [("unit", self.unit.name().as_bytes()), ("id", self.id.as_bytes()), ("key", &self.key)] {
+            out.map_field(field);
+            out.name(value);
         }
-        for (name, value) in [("start", self.span.start), ("end", self.span.end)] {
-            reply.bulk(name.as_bytes());
-            reply.integer(value);
+        for (field, value) in [("start", self.span.start), ("end", self.span.end)] {
+            out.map_field(field);
+            out.integer(value);
         }
-        reply.bulk(b"members");
-        reply.count(self.members);
-        reply.bulk(b"expires");
-        reply.count_or_null(self.expires.map(i64::unsigned_abs));
-    }
-
-    fn json(&self, json: &mut Vec<u8>) {
-        json.extend_from_slice(
-            format!("{{\"unit\":\"{}\",\"id\":\"{}\",\"key\":", self.unit.name(), self.id).as_bytes(),
-        );
-        json_name(&self.key, json);
-        json.extend_from_slice(format!(",\"start\":{},\"end\":{}", self.span.start, self.span.end).as_bytes());
-        json.extend_from_slice(b",\"members\":");
-        json_integer(self.members, json);
-        let expires = self.expires.map_or_else(|| "null".to_owned(), |at_ms| at_ms.to_string());
-        json.extend_from_slice(format!(",\"expires\":{expires}}}").as_bytes());
+        out.map_field("members");
+        out.count(self.members);
+        out.map_field("expires");
+        out.integer_or_null(self.expires);
+        out.end_record();
     }
 }

@@ -6,7 +6,7 @@ use crate::command;
 use crate::config;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
-use crate::rate::{self, Action, Algorithm, Answer, Clock, KeyRules, Request, RuleList};
+use crate::rate::{self, Action, Algorithm, Clock, KeyRules, Request, RuleList};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
 use crate::words::Word;
@@ -75,7 +75,7 @@ fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<
 
 fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
-    let named = rate::parse_key_count(args.required()?.bytes());
+    let named = rate::parse_key_count(args.required()?);
     if call.asks_for_keys() {
         let keys = named.ok().and_then(|named| usize::try_from(named).ok()).unwrap_or(0).min(args.len());
         (2..).take(keys).for_each(|position| call.tell_key(position));
@@ -90,7 +90,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     if request.rules.len() as u64 != named {
         return Err(Error::rule_count(named, request.rules.len()));
     }
-    // RuleList for the same key are several rules of that key.
+    // Rules for the same key are several rules of that key.
     let mut places: SmallVec<[(Arg, SmallVec<[usize; 2]>); 4]> = SmallVec::new();
     for (number, key) in keys.enumerate() {
         match places.iter_mut().find(|(known, _)| known.bytes() == key.bytes()) {
@@ -108,7 +108,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn parse(args: Args, action: Action) -> Result<Request> {
-    Request::parse(args.map(Arg::bytes), action, config::rate_max_log())
+    Request::parse(args, action, config::RATE_MAX_LOG.bound())
 }
 
 fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limiter<'c>>]) -> Result<()> {
@@ -120,7 +120,7 @@ fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limit
     }
     let reply = call.reply();
     if request.json {
-        reply.bulk(json(&answer, request.each)?.as_bytes());
+        reply.bulk(answer.json(request.each)?.as_bytes());
     } else if request.each {
         let each = answer.each();
         reply.array(each.len() as u64);
@@ -131,16 +131,6 @@ fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limit
     Ok(())
 }
 
-fn json(answer: &Answer, each: bool) -> Result<String> {
-    let mut text = answer.verdict()?.json();
-    if each {
-        let rules: Vec<String> = answer.each().map(|verdict| verdict.json() + "}").collect();
-        text = text + ",\"rules\":[" + &rules.join(",") + "]";
-    }
-    Ok(text + "}")
-}
-
-/// The counters of an algorithm.
 pub(super) fn verdicts(algorithm: Algorithm) -> &'static stats::Verdicts {
     match algorithm {
         Algorithm::Sliding => &stats::SLIDING,

@@ -7,17 +7,15 @@
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    check_unreserved, is_object, Board, Detail, Marker, MemberChange, Pair, Pairs, PeriodUnit, Schema, Scores, Turn,
-    Update, WriteRequest, WriteResult,
+    is_object, Detail, MemberChange, Pair, Pairs, PeriodUnit, Schema, Scores, Tuple, Update, WriteRequest, WriteResult,
 };
 use crate::config::check_rows;
-use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
-use crate::number::{parse_extended, parse_finite};
-use crate::server::{Access, Arg, Args, Call, Reply, Text, ZSet};
+use crate::number::parse_extended;
+use crate::server::{Access, Arg, Args, Call, Reply, Text};
 use crate::stats;
-use crate::words::Word;
-use crate::zset::{Condition, PutResult, SortedSet};
+use crate::words::{Setting, Word};
+use crate::zset::{Condition, PutResult};
 
 /// The board that `WITHRANK` answers about: a period, or the board itself.
 pub type RanksOf = Option<PeriodUnit>;
@@ -26,160 +24,130 @@ pub type RanksOf = Option<PeriodUnit>;
 #[derive(Default)]
 pub struct WriteOptions<'a> {
     /// `BOARD n`: the board must have a schema with as many fields.
-    pub fields: Option<usize>,
-    pub only: Condition,
-    pub update: Option<Update>,
-    pub keep: Option<u64>,
+    fields: Option<usize>,
+    pub condition: Condition,
+    update: Option<Update>,
+    keep: Option<u64>,
     pub count_changed: bool,
     pub with_rank: Option<RanksOf>,
     pub at: Option<i64>,
     pub json: Option<&'a [u8]>,
-    /// Whether there are any.
-    pub is_given: bool,
+    /// `RANK.LOAD` restores one board: its periods stay as they are, and `NX` leaves the attributes of existing members alone.
+    restores: bool,
 }
 
-/// The options that `RANK.INCR` does not have.
+/// What a command takes of these options.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Allowed {
+pub enum AllowedWriteOptions {
     All,
     OfIncrements,
+    OfLoads,
 }
 
 impl<'a> WriteOptions<'a> {
-    /// Reads the options in front of the scores, if there are any.
+    /// Reads the options in front of the scores, up to a word that is none.
     #[inline]
-    pub fn parse(args: &mut Args<'a>, allowed: Allowed) -> Result<WriteOptions<'a>> {
-        if begins_with_word(args) {
-            WriteOptions::parse_words(args, allowed)
-        } else {
-            Ok(WriteOptions::default())
-        }
-    }
-
-    fn parse_words(args: &mut Args<'a>, allowed: Allowed) -> Result<WriteOptions<'a>> {
+    pub fn parse(args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<WriteOptions<'a>> {
         let mut options = WriteOptions::default();
-        let (mut only, mut update, mut changed) = (None, None, None);
-        while begins_with_word(args) {
-            if args.next_if("WITHRANK") {
-                let unit = if args.next_if("PERIOD") { Some(PeriodUnit::read(args, "PERIOD")?) } else { None };
-                once(&mut options.with_rank, unit, "WITHRANK")?;
-            } else if args.next_if("AT") {
-                once(&mut options.at, args.value_of("AT")?.time("AT")?, "AT")?;
-            } else if args.next_if("BOARD") {
-                once(&mut options.fields, number_of_fields(args)?, "BOARD")?;
-            } else if allowed == Allowed::OfIncrements {
-                break;
-            } else if args.next_if("NX") {
-                one_of(&mut only, Condition::New, "NX")?;
-            } else if args.next_if("XX") {
-                one_of(&mut only, Condition::Existing, "XX")?;
-            } else if args.next_if("SET") {
-                one_of(&mut update, Update::Set, "SET")?;
-            } else if args.next_if("BEST") {
-                one_of(&mut update, Update::Best, "BEST")?;
-            } else if args.next_if("KEEP") {
-                once(&mut options.keep, args.value_of("KEEP")?.count("KEEP", 1)?, "KEEP")?;
-            } else if args.next_if("CH") {
-                once(&mut changed, (), "CH")?;
-            } else if args.next_if("DATA") {
-                let json = args.value_of("DATA")?.bytes();
-                once(&mut options.json, check_object(json)?, "DATA")?;
-            } else {
-                break;
-            }
+        if begins_with_letter(args) {
+            options = WriteOptions::read(args, allowed)?;
         }
-        options.only = only.map_or(Condition::Any, |(only, _)| only);
-        options.update = update.map(|(update, _)| update);
-        if options.only == Condition::New && options.update == Some(Update::Best) {
-            return Err(Error::mutually_exclusive("NX", "BEST"));
-        }
-        options.count_changed = changed.is_some();
-        options.is_given = true;
+        options.restores = allowed == AllowedWriteOptions::OfLoads;
         Ok(options)
     }
 
+    #[cold]
+    fn read(args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<WriteOptions<'a>> {
+        let (all, loads) = (allowed == AllowedWriteOptions::All, allowed == AllowedWriteOptions::OfLoads);
+        let (mut fields, mut condition, mut update) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut keep, mut changed, mut with_rank) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut at, mut json) = (Setting::default(), Setting::default());
+        while let Some(word) = args.peek().filter(|_| begins_with_letter(args)) {
+            let mut rest = args.clone();
+            rest.next();
+            match word.upper().as_slice() {
+                b"BOARD" => fields.set(rest.value_of("BOARD")?.count("BOARD", 1)?, "BOARD")?,
+                b"WITHRANK" if !loads => {
+                    let period = rest.next_if("PERIOD");
+                    let unit = if period { Some(PeriodUnit::read(&mut rest, "PERIOD")?) } else { None };
+                    with_rank.set(unit, "WITHRANK")?;
+                }
+                b"AT" if !loads => at.set(rest.value_of("AT")?.time("AT")?, "AT")?,
+                b"NX" if all || loads => condition.set(Condition::New, "NX")?,
+                b"XX" if all => condition.set(Condition::Existing, "XX")?,
+                b"SET" if all => update.set(Update::Set, "SET")?,
+                b"BEST" if all => update.set(Update::Best, "BEST")?,
+                b"KEEP" if all => keep.set(rest.value_of("KEEP")?.count("KEEP", 1)?, "KEEP")?,
+                b"CH" if all => changed.set((), "CH")?,
+                b"DATA" if all => json.set(check_object(rest.value_of("DATA")?.bytes())?, "DATA")?,
+                _ => break,
+            }
+            *args = rest;
+        }
+        let (condition, update) = (condition.get().unwrap_or_default(), update.get());
+        if condition == Condition::New && update == Some(Update::Best) {
+            return Err(Error::mutually_exclusive("NX", "BEST"));
+        }
+        Ok(WriteOptions {
+            fields: fields.get().map(|fields| usize::try_from(fields).unwrap_or(usize::MAX)),
+            condition,
+            update,
+            keep: keep.get(),
+            count_changed: changed.is_set(),
+            with_rank: with_rank.get(),
+            at: at.get(),
+            json: json.get(),
+            restores: false,
+        })
+    }
+
+    /// The update rule on a board of this schema. Increments ignore it.
+    pub fn update_on(&self, schema: &Schema, scores: Scores) -> Update {
+        match scores {
+            Scores::Set => self.update.unwrap_or(schema.rules.update),
+            Scores::Add => Update::Set,
+        }
+    }
+
+    /// The bound on a board of this schema.
+    pub fn keep_on(&self, schema: &Schema) -> Option<u64> {
+        schema.rules.keep.or(self.keep)
+    }
+
+    /// Checks that a board is the one that a client declared: it has a schema, with as many fields.
+    pub fn check_declared(&self, board: &ServerBoard) -> Result<()> {
+        let Some(fields) = self.fields else { return Ok(()) };
+        if board.schema_text().is_none() {
+            return Err(Error::no_board());
+        }
+        match board.schema().fields().len() {
+            own if own == fields => Ok(()),
+            own => Err(Error::other_fields(own, fields)),
+        }
+    }
+
     /// What is written to a board of this schema.
-    #[inline]
-    pub fn write(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<WriteRequest> {
-        let keep = match (schema.rules.keep, self.keep) {
-            (Some(keep), Some(_)) => return Err(Error::has_own_keep(keep)),
-            (keep, option) => option.or(keep),
-        };
+    pub fn request(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<WriteRequest> {
+        if let (Some(keep), true) = (schema.rules.keep, self.keep.is_some()) {
+            return Err(Error::has_own_keep(keep));
+        }
         if let Some(Some(unit)) = self.with_rank {
             schema.rules.periods.of(unit)?;
         }
-        let update = match scores {
-            Scores::Set => self.update.unwrap_or(schema.rules.update),
-            Scores::Add => Update::Set,
+        let detail = match scores {
+            _ if self.with_rank == Some(None) => Detail::Ranks,
+            Scores::Add => Detail::Scores,
+            Scores::Set => Detail::Nothing,
         };
-        // The clock is read once, and only if ties need it.
-        let now = if schema.layout.has_time() { self.at.unwrap_or_else(|| call.ctx.now()) } else { 0 };
-        let detail = if self.with_rank == Some(None) { Detail::Ranks } else { Detail::Nothing };
-        Ok(WriteRequest { scores, only: self.only, update, keep, now, detail })
-    }
-}
-
-/// The value of `BOARD`.
-pub fn number_of_fields(args: &mut Args) -> Result<usize> {
-    let fields = args.value_of("BOARD")?.count("BOARD", 1)?;
-    Ok(usize::try_from(fields).unwrap_or(usize::MAX))
-}
-
-/// Checks that a board is the one that a client declared: it has a schema, with as many fields.
-#[inline]
-pub fn check_declared(board: &ServerBoard, fields: Option<usize>) -> Result<()> {
-    let Some(fields) = fields else { return Ok(()) };
-    if board.schema_text().is_none() {
-        return Err(Error::no_board());
-    }
-    match board.schema().fields().len() {
-        own if own == fields => Ok(()),
-        own => Err(Error::other_fields(own, fields)),
-    }
-}
-
-/// The board of a write, or what is left of it.
-pub enum Opened<'c> {
-    /// One number was written to a sorted set without a schema: whether the member is new, and its score.
-    Done(bool, f64),
-    Board(ServerBoard<'c>),
-}
-
-/// Opens the board of a write. The most common write is done at once: one number, one member, no options, no schema.
-/// (Through the body of all writes `RANK.ADD` and `RANK.INCR` would take 15 % more instructions: callgrind, 10,000 members.)
-#[inline]
-pub fn open_for<'c>(
-    call: &'c Call<'c>,
-    key: Text<'c>,
-    options: &WriteOptions,
-    args: &Args<'c>,
-    scores: Scores,
-) -> Result<Opened<'c>> {
-    let mut store = ZSet::open(call, key, Access::Write)?;
-    if scores == Scores::Add {
-        store.announce_as(c"zincr");
-    }
-    let marker = Marker::find(&mut store)?;
-    if let (None, false, Some((number, member))) = (&marker, options.is_given, number_and_member(args)) {
-        check_unreserved(member.bytes())?;
-        let old = if scores == Scores::Add { store.score(&member) } else { None };
-        let score = old.unwrap_or(0.0) + number + 0.0;
-        // A sum that is not finite is an error, which the body of all writes reports.
-        if score.is_finite() {
-            let is_new = old != Some(score) && store.put(&member, score, Condition::Any) == PutResult::Added;
-            return Ok(Opened::Done(is_new, score));
-        }
-    }
-    Ok(Opened::Board(Board::with_marker(store, marker)))
-}
-
-/// A finite number and a member, if that is all there is.
-#[inline]
-fn number_and_member<'a>(args: &Args<'a>) -> Option<(f64, Text<'a>)> {
-    let mut pair = args.clone();
-    match (args.len(), pair.next(), pair.next()) {
-        (2, Some(number), Some(member)) => Some((parse_finite(number.bytes())?, member.text())),
-        _ => None,
+        Ok(WriteRequest {
+            scores,
+            condition: self.condition,
+            update: self.update_on(schema, scores),
+            keep: self.keep_on(schema),
+            // The clock is read once, and only if ties need it.
+            now: if schema.layout.has_time() { self.at.unwrap_or_else(|| call.ctx.now()) } else { 0 },
+            detail,
+        })
     }
 }
 
@@ -214,7 +182,7 @@ pub fn wrong_count(mut args: Args, wrong: impl FnOnce(usize) -> Error) -> Error 
 }
 
 /// Whether the next argument may be an option. Scores begin with a digit, a sign, a dot or `*`; only `inf` looks like a word.
-pub fn begins_with_word(args: &Args) -> bool {
+pub fn begins_with_letter(args: &Args) -> bool {
     args.peek().is_some_and(|arg| arg.bytes().first().is_some_and(u8::is_ascii_alphabetic))
 }
 
@@ -227,47 +195,62 @@ pub fn check_object(json: &[u8]) -> Result<&[u8]> {
     }
 }
 
-/// Attributes to write, for each pair.
-pub enum Records<'r> {
-    None,
-    /// For members that are on the board afterwards, or on one of its periods.
-    OfMembers(&'r [Option<&'r [u8]>]),
-    /// For members that are on the board afterwards and were not before.
-    OfNewMembers(&'r [Option<&'r [u8]>]),
-}
-
-/// Where a write goes, besides the board itself.
-pub enum Periods<'o> {
-    /// `RANK.LOAD` restores one board.
-    None,
-    Current(&'o WriteOptions<'o>),
-}
-
 /// What a write did to the board, and to each of its current periods.
-pub struct Done<'c> {
-    pub written: WriteResult,
+pub struct WriteResults<'c> {
+    pub board: WriteResult,
     periods: Vec<PeriodWrite<'c>>,
 }
 
-impl Done<'_> {
+impl WriteResults<'_> {
     /// What happened on the board that the client asked about, for each pair; nothing if that is a period which was not
     /// written to.
     pub fn changes(&self, ranks_of: RanksOf) -> &[MemberChange] {
-        let Some(unit) = ranks_of else { return &self.written.changes };
-        self.periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.written.changes)
+        let Some(unit) = ranks_of else { return &self.board.changes };
+        self.periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.result.changes)
     }
 }
 
-/// Writes pairs to a board and its periods, with their attributes. All of it, or nothing.
+/// Writes a single pair if [`Board::put_score`] can: what that did, and the sums of an increment.
+///
+/// [`Board::put_score`]: crate::board::Board::put_score
+#[inline]
+pub fn put_score<'c>(
+    board: &mut ServerBoard<'c>,
+    options: &WriteOptions,
+    scores: Scores,
+    mut args: Args<'c>,
+) -> Result<Option<(PutResult, Tuple)>> {
+    let schema = board.schema();
+    let fields = schema.fields().len();
+    let has_options = options.condition != Condition::Any || options.with_rank.is_some() || options.json.is_some();
+    let is_bounded = options.keep_on(schema).is_some();
+    let has_more = schema.layout.has_time() || !schema.rules.periods.is_empty();
+    if args.len() != fields + 1 || has_options || is_bounded || has_more {
+        return Ok(None);
+    }
+    let update = options.update_on(schema, scores);
+    let words = args.take_first(fields).map(Arg::bytes);
+    let (values, kept) = match scores {
+        Scores::Set => schema.parse_scores(words)?,
+        Scores::Add => (schema.parse_deltas(words)?, 0),
+    };
+    match kept {
+        0 => board.put_score(&args.text()?, &values, scores, update),
+        _ => Ok(None),
+    }
+}
+
+/// Writes pairs to a board and its periods, with the attributes of each member. All of it, or nothing.
 pub fn write<'c>(
     call: &'c Call<'c>,
     board: &mut ServerBoard<'c>,
-    mut write: WriteRequest,
+    options: &WriteOptions,
+    scores: Scores,
     pairs: &[Pair<Text<'c>>],
-    records: Records,
-    periods: Periods,
-) -> Result<Done<'c>> {
-    let may_depart = match write.keep {
+    records: &[Option<&[u8]>],
+) -> Result<WriteResults<'c>> {
+    let mut request = options.request(call, board.schema(), scores)?;
+    let may_depart = match request.keep {
         Some(keep) => {
             let members = board.members()?;
             if members > keep {
@@ -278,34 +261,28 @@ pub fn write<'c>(
         }
         None => false,
     };
-    let (texts, only_new) = match records {
-        Records::None => (&[][..], false),
-        Records::OfMembers(texts) => (texts, false),
-        Records::OfNewMembers(texts) => (texts, true),
-    };
-    let has_records = texts.iter().any(Option::is_some);
+    let has_records = records.iter().any(Option::is_some);
     if has_records {
-        write.detail = write.detail.max(Detail::Scores);
+        request.detail = request.detail.max(Detail::Scores);
     }
     let mut hash = if has_records || may_depart { Some(open_hash(call, board, Access::Write)?) } else { None };
     if may_depart {
         board.note_departures();
     }
-    let mut periods = match periods {
-        Periods::Current(options) if !board.schema().rules.periods.is_empty() => {
-            plan_periods(call, board, &write, options, pairs)?
-        }
-        _ => Vec::new(),
-    };
-    let mut plan = board.plan(&write, pairs, Turn::First)?;
+    let mut periods = Vec::new();
+    if !options.restores && !board.schema().rules.periods.is_empty() {
+        periods = plan_periods(call, board, &request, options, pairs)?;
+    }
+    let mut plan = board.plan(&request, pairs)?;
     // Everything was checked, on every board.
-    let written = board.commit(&write, pairs, &mut plan)?;
-    count_written(&written);
+    let result = board.commit(&request, pairs, &mut plan)?;
+    count_result(&result);
     periods.iter_mut().try_for_each(|period| period.commit(pairs))?;
     if let Some(hash) = &mut hash {
         let is_shared = !owns_hash(board.schema(), board.store.name());
+        let only_new = options.restores && options.condition == Condition::New;
         let mut recorded = std::collections::HashSet::new();
-        for ((pair, text), change) in pairs.iter().zip(texts).zip(&written.changes) {
+        for ((pair, text), change) in pairs.iter().zip(records).zip(&result.changes) {
             let Some(text) = text else { continue };
             let is_there = change.after.is_some() || is_shared && periods.iter().any(|it| it.board.has(&pair.member));
             let is_first = !only_new || change.before.is_none() && recorded.insert(pair.member.bytes());
@@ -315,11 +292,11 @@ pub fn write<'c>(
         }
         board.departed().iter().for_each(|member| hash.remove(member.bytes()));
     }
-    Ok(Done { written, periods })
+    Ok(WriteResults { board: result, periods })
 }
 
 /// Updates the counters of `INFO`.
-pub fn count_written(written: &WriteResult) {
+pub fn count_result(written: &WriteResult) {
     if written.refused + written.evicted > 0 {
         stats::RANK.denied.add(written.refused);
         stats::EVICTED.add(written.evicted);

@@ -11,13 +11,10 @@ use crate::zset::{Condition, Direction, SortedSet};
 pub enum Addition {
     /// `NX`, `XX` or a claim kept it from being added or moved.
     Refused,
-    /// It existed.
     Existing,
-    /// It is new.
     New,
 }
 
-/// An item that is due.
 struct Ready<T> {
     item: T,
     /// When it became due.
@@ -29,7 +26,6 @@ struct Ready<T> {
 /// An item that was claimed or popped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenItem<T> {
-    /// Its name.
     pub item: T,
     /// When it became due.
     pub due: i64,
@@ -116,7 +112,6 @@ fn ready<S: SortedSet>(
     (found, dead)
 }
 
-/// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// At most this many items.
@@ -149,7 +144,6 @@ impl Demand {
     }
 }
 
-/// Claims items that are due.
 fn claim<S: SortedSet>(
     items: &mut S,
     ready: Vec<Ready<S::Element>>,
@@ -164,7 +158,6 @@ fn claim<S: SortedSet>(
     claimed.collect()
 }
 
-/// Removes items that are due.
 fn pop<S: SortedSet>(items: &mut S, ready: Vec<Ready<S::Element>>) -> Vec<TakenItem<S::Element>> {
     ready.iter().for_each(|ready| _ = items.remove(&ready.item));
     ready.into_iter().map(|Ready { item, due, .. }| TakenItem { item, due, hold: None }).collect()
@@ -229,9 +222,7 @@ pub fn next_due<S: SortedSet>(items: &mut S) -> Option<i64> {
 /// What `DUE.INFO` returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// All items.
     pub items: u64,
-    /// Items that can be claimed now.
     pub due: u64,
     /// Items that are claimed, and whose lease has not ended.
     pub claimed: u64,

@@ -43,7 +43,6 @@ pub const MAX_DURATION_MS: u64 = 36_500 * MILLIS_OF_DAY;
 /// The latest value of the clock: the longest delay from then on still ends before `END_OF_TIME`.
 pub const MAX_NOW_MS: i64 = MAX_TIME_MS - MAX_DURATION_MS as i64;
 
-/// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ItemState {
     /// Nobody holds it. It is due at this time.
@@ -70,7 +69,6 @@ impl LeaseEnd {
     }
 }
 
-/// A claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// The end of the lease, in Unix milliseconds. From then on the item is due again.
@@ -100,7 +98,6 @@ impl Hold {
         self.bits() >> 1
     }
 
-    /// The score of the item.
     pub fn score(self) -> f64 {
         LOWEST_CLAIM.saturating_add(self.bits()) as f64
     }
@@ -126,18 +123,15 @@ impl Hold {
     }
 }
 
-/// Serial numbers of claims.
 pub struct Serials {
     next: AtomicU64,
 }
 
 impl Serials {
-    /// Begins with this number.
     pub const fn starting_from(number: u64) -> Serials {
         Serials { next: AtomicU64::new(number) }
     }
 
-    /// Goes on with this number.
     pub fn restart_from(&self, number: u64) {
         self.next.store(number, Relaxed);
     }
@@ -148,17 +142,14 @@ impl Serials {
     }
 }
 
-/// The scores of all waiting items.
 pub(super) const WAITING: Range<f64> = 0.0..END_OF_TIME as f64;
 /// The scores of all claims. Other numbers in this range are invalid.
 pub(super) const CLAIMED: Range<f64> = LOWEST_CLAIM as f64..-(UNUSED_LEASES << LOW_BITS) as f64;
 
-/// The scores of waiting items that are due.
 pub(super) fn due_by(now: i64) -> Range<f64> {
     WAITING.start..now.saturating_add(1) as f64
 }
 
-/// The scores of claims whose leases have ended.
 pub(super) fn lapsed_by(now: i64) -> Range<f64> {
     let after = now.saturating_add(1).clamp(LEASE_EPOCH, MAX_LEASE_END_MS.saturating_add(1));
     let lease = after.saturating_sub(LEASE_EPOCH) << LOW_BITS;

@@ -129,7 +129,7 @@ fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result
     let values = input.tuple(&schema);
     let write = WriteRequest {
         scores: if input.byte() == 1 { Scores::Add } else { Scores::Set },
-        only: input.pick(&[Condition::Any, Condition::New, Condition::Existing]),
+        condition: input.pick(&[Condition::Any, Condition::New, Condition::Existing]),
         update: input.pick(&[Update::Set, Update::Best]),
         keep: input.bool().then(|| 1 + u64::from(input.byte() % 8)),
         now: input.word() as i64,
@@ -217,7 +217,9 @@ fn limiter(input: &mut Input) {
         let action = input.pick(&[Action::Check, Action::Peek, Action::Refund]);
         let only_checks = words.contains("FORCE") || words.contains("PENALTY");
         let action = if only_checks { Action::Check } else { action };
-        let request = Request::parse(words.split(' ').map(str::as_bytes), action, 100_000).expect("a request");
+        let request =
+            Request::parse(Words::new(&words.split(' ').map(str::as_bytes).collect::<Vec<_>>()), action, 100_000)
+                .expect("a request");
         let clock = Clock::new((input.word() >> 11) as i64, input.bool().then(|| (input.word() >> 11) as i64));
         let before = limiter.clone();
         match limiter.run_by(&request, clock).and_then(|answer| answer.verdict()) {

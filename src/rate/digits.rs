@@ -7,65 +7,59 @@ use smallvec::SmallVec;
 /// The text of a string limiter, or an element of a log. Most are short enough to need no allocation.
 pub type ShortText = SmallVec<[u8; 64]>;
 
-const BASE: u8 = 36;
+const BASE: u64 = 36;
 const DIGITS: &[u8; BASE as usize] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-/// Any number of this many digits fits 128 bits.
-const MAX_DIGITS: usize = 24;
+/// Numbers of this many digits fit 64 bits, in which nearly all calls calculate.
+const FEW: usize = 12;
+const ABOVE_FEW: u128 = (BASE as u128).pow(FEW as u32);
 
 /// The number of 1 to 24 digits at the start of a text, and what follows it; leading zeros are fine.
 pub(super) fn leading(text: &[u8]) -> Option<(u128, &[u8])> {
-    let mut value = 0_u128;
-    let mut digits = 0;
-    while let Some(digit) = text.get(digits).copied().and_then(digit).filter(|_| digits <= MAX_DIGITS) {
-        value = value.wrapping_mul(BASE.into()).wrapping_add(digit.into());
-        digits += 1;
-    }
-    (1..=MAX_DIGITS).contains(&digits).then(|| Some((value, text.get(digits..)?))).flatten()
+    let mut length = 0;
+    let mut digits = text.iter().take(2 * FEW + 1).map_while(|byte| digit(*byte)).fuse().inspect(|_| length += 1);
+    let first = digits.by_ref().take(FEW).fold(0, |value: u64, digit| value.wrapping_mul(BASE).wrapping_add(digit));
+    let value =
+        digits.fold(u128::from(first), |value, digit| value.wrapping_mul(BASE.into()).wrapping_add(digit.into()));
+    let rest = text.get(length..).filter(|_| (1..=2 * FEW).contains(&length))?;
+    Some((value, rest))
 }
 
 /// The value of a digit; `None` for any other byte.
-pub(super) fn digit(byte: u8) -> Option<u8> {
+pub(super) fn digit(byte: u8) -> Option<u64> {
     match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'z' => Some(byte - b'a' + 10),
+        b'0'..=b'9' => Some((byte - b'0').into()),
+        b'a'..=b'z' => Some((byte - b'a' + 10).into()),
         _ => None,
     }
 }
 
-/// Removes the last digit of a number, and returns it.
-fn pop_digit(number: &mut u128) -> u8 {
-    let base = u64::from(BASE);
-    // Nearly all numbers fit 64 bits.
-    let (rest, digit) = match u64::try_from(*number) {
-        Ok(number) => (u128::from(number / base), number % base),
-        Err(_) => (*number / u128::from(base), (*number % u128::from(base)) as u64),
-    };
-    *number = rest;
-    DIGITS.get(digit as usize).copied().unwrap_or(b'0')
-}
-
 /// Writes a number over a place, with zeros in front of it. Returns where the first digit is that changed, the width of the
 /// place if none did; `None` if the number does not fit.
-pub(super) fn fill(place: &mut [u8], mut number: u128) -> Option<usize> {
-    let mut first = place.len();
-    for (index, byte) in place.iter_mut().enumerate().rev() {
-        let digit = pop_digit(&mut number);
+pub(super) fn fill(place: &mut [u8], number: u128) -> Option<usize> {
+    let (mut high, mut low) = match u64::try_from(number) {
+        Ok(number) => (0, number),
+        Err(_) => (u64::try_from(number / ABOVE_FEW).ok()?, (number % ABOVE_FEW) as u64),
+    };
+    let (width, mut changed) = (place.len(), 0);
+    for (at, byte) in (1..).zip(place.iter_mut().rev()) {
+        let digit = DIGITS.get((low % BASE) as usize).copied().unwrap_or(b'0');
         if *byte != digit {
             *byte = digit;
-            first = index;
+            changed = at;
+        }
+        low /= BASE;
+        if at == FEW {
+            low += std::mem::take(&mut high);
         }
     }
-    (number == 0).then_some(first)
+    (low == 0 && high == 0).then_some(width - changed)
 }
 
-/// How many digits a number has.
-pub(super) fn width(mut number: u128) -> usize {
-    let mut width = 0;
-    while width == 0 || number > 0 {
-        pop_digit(&mut number);
-        width += 1;
+pub(super) fn width(number: u128) -> usize {
+    match u64::try_from(number) {
+        Ok(number) => number.checked_ilog(BASE).map_or(1, |log| log as usize + 1),
+        Err(_) => width(number / ABOVE_FEW) + FEW,
     }
-    width
 }
 
 /// Appends a number without leading zeros.

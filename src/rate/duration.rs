@@ -1,15 +1,14 @@
 //! Durations of limiters: from 1 ms to 366 days, and as a limiter stores them, `500ms`, `90s`, `1m`, `12h`, `366d`.
 
 use super::digits::ShortText;
-use crate::duration::{longest_unit, MILLIS_OF_DAY};
-use crate::error::{Error, Result};
+use crate::duration::{duration_in, longest_unit, MILLIS_OF_DAY};
+use crate::error::Result;
+use crate::words::Word;
 
 pub(super) const MAX_WINDOW_MS: u64 = 366 * MILLIS_OF_DAY;
 
-/// A whole number of milliseconds, as a client writes it.
-pub fn parse_duration(what: &'static str, text: &[u8]) -> Result<u64> {
-    let takes = "1ms to 366d, a whole number with ms, s, m, h, d or none for seconds";
-    millis(text).ok_or_else(|| Error::takes(what, takes, text))
+pub fn parse_duration(what: &str, word: impl Word) -> Result<u64> {
+    duration_in(word, what, 1..=MAX_WINDOW_MS)
 }
 
 /// The same for what a limiter wrote; `None` for anything else.

@@ -24,7 +24,6 @@ use crate::zset::SortedSet;
 pub struct Log<'s, S>(pub &'s mut S);
 
 impl<S: SortedSet> Log<'_, S> {
-    /// The first entry; `None` if the log is empty.
     pub(super) fn oldest(&mut self) -> Result<Option<Entry>> {
         let found = self.0.first(..);
         self.entry(found)
@@ -75,7 +74,7 @@ impl Entry {
             return None;
         }
         let (length, rest) = element.split_first()?;
-        let (total, rest) = rest.split_at_checked(digits::digit(*length)?.into())?;
+        let (total, rest) = rest.split_at_checked(digits::digit(*length)? as usize)?;
         let (total, _) = number(total).filter(|(_, after)| after.is_empty())?;
         let (cost, rest) = match rest.strip_prefix(b"+") {
             // A cost of 1 is left out.

@@ -1,17 +1,16 @@
 //! The arguments of `RATE.CHECK` and similar commands, after the keys.
 
-use std::iter::Peekable;
 use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
 use super::clock::{micros_of, MAX_MILLIS};
 use super::duration::{parse_duration, MAX_WINDOW_MS};
-use super::rule::{parse_number, Rule, Window, MAX_LIMIT};
+use super::rule::{Rule, Window, MAX_LIMIT};
 use crate::calendar::Offset;
-use crate::error::{set_once, Error, Result};
+use crate::error::{Error, Result};
+use crate::words::{Setting, Word, Words};
 
-/// How a limiter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// The one that lives in a sorted set; the others live in a string.
@@ -26,7 +25,6 @@ pub enum Algorithm {
     Calendar,
 }
 
-/// What a call wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// To take units, and return what is left afterwards.
@@ -43,16 +41,11 @@ pub type RuleList = SmallVec<[Rule; 2]>;
 /// The most rules of a call. More would make a call slow, and nobody needs them.
 const MAX_RULES: usize = 100;
 
-/// What a call asks of its limiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// In the order of the call.
     pub rules: RuleList,
-    /// How to count.
     pub algorithm: Algorithm,
-    /// What it wants.
     pub action: Action,
-    /// How many units.
     pub cost: u64,
     /// Whether the units count even if the call is denied.
     pub force: bool,
@@ -60,25 +53,47 @@ pub struct Request {
     pub penalty_ms: Option<u64>,
     /// The caller's clock in microseconds, if the call has `NOW`.
     pub now: Option<i64>,
-    /// Whether the reply has the numbers of every rule.
     pub each: bool,
-    /// Whether the reply is JSON.
     pub json: bool,
-    /// The most entries that a log may have.
     pub max_log: u64,
 }
 
 impl Request {
     /// `rule [rule ...] [options]`; `max_log` is the largest limit of a `SLIDING` rule.
-    pub fn parse<'a>(words: impl IntoIterator<Item = &'a [u8]>, action: Action, max_log: u64) -> Result<Request> {
-        let mut words = words.into_iter().peekable();
+    pub fn parse<W: Word>(mut words: Words<W>, action: Action, max_log: u64) -> Result<Request> {
         let mut rules = parse_rules(&mut words)?;
-        let options = RequestOptions::parse(words, action)?;
-        let algorithm = options.algorithm.unwrap_or(Algorithm::Sliding);
-        set_bursts(&mut rules, algorithm, options.burst)?;
-        set_windows(&mut rules, algorithm, options.offset)?;
+        let (mut algorithm, mut burst, mut offset) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut cost, mut penalty_ms, mut now_ms) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut force, mut each, mut json) = (Setting::default(), Setting::default(), Setting::default());
+        while let Some(word) = words.next() {
+            match word.upper().as_slice() {
+                b"SLIDING" => algorithm.set(Algorithm::Sliding, "algorithm")?,
+                b"FIXED" => algorithm.set(Algorithm::Fixed, "algorithm")?,
+                b"COUNTER" => algorithm.set(Algorithm::Counter, "algorithm")?,
+                b"GCRA" => algorithm.set(Algorithm::Gcra, "algorithm")?,
+                b"CALENDAR" => algorithm.set(Algorithm::Calendar, "algorithm")?,
+                b"BURST" => burst.set(words.value_of("BURST")?.number_in("BURST", 1..=MAX_LIMIT)?, "BURST")?,
+                b"COST" => cost.set(words.value_of("COST")?.number_in("COST", 0..=MAX_LIMIT)?, "COST")?,
+                b"NOW" => now_ms.set(words.value_of("NOW")?.number_in("NOW", 0..=MAX_MILLIS)?, "NOW")?,
+                b"EACH" => each.set((), "EACH")?,
+                b"JSON" => json.set((), "JSON")?,
+                b"FORCE" if action == Action::Check => force.set((), "FORCE")?,
+                b"PENALTY" if action == Action::Check => {
+                    penalty_ms.set(parse_duration("PENALTY", words.value_of("PENALTY")?)?, "PENALTY")?;
+                }
+                b"OFFSET" => {
+                    let value = words.value_of("OFFSET")?;
+                    let parsed = Offset::parse(value.bytes());
+                    offset.set(parsed.ok_or_else(|| value.refuse("OFFSET", "+hh:mm or -hh:mm"))?, "OFFSET")?;
+                }
+                _ => return Err(unknown_option(word, action)),
+            }
+        }
+        let (algorithm, penalty_ms) = (algorithm.get().unwrap_or(Algorithm::Sliding), penalty_ms.get());
+        set_bursts(&mut rules, algorithm, burst.get())?;
+        set_windows(&mut rules, algorithm, offset.get())?;
         if algorithm == Algorithm::Sliding {
-            if options.penalty_ms.is_some() {
+            if penalty_ms.is_some() {
                 return Err(Error::penalty_with_sliding());
             }
             if let Some(over) = rules.iter().find(|rule| rule.limit > max_log) {
@@ -89,12 +104,12 @@ impl Request {
             rules,
             algorithm,
             action,
-            cost: options.cost.unwrap_or(1),
-            force: options.force.is_some(),
-            penalty_ms: options.penalty_ms,
-            now: options.now_ms.map(micros_of),
-            each: options.each.is_some(),
-            json: options.json.is_some(),
+            cost: cost.get().unwrap_or(1),
+            force: force.is_set(),
+            penalty_ms,
+            now: now_ms.get().map(micros_of),
+            each: each.is_set(),
+            json: json.is_set(),
             max_log,
         })
     }
@@ -148,7 +163,10 @@ fn set_bursts(rules: &mut RuleList, algorithm: Algorithm, burst: Option<u64>) ->
     }
     match (burst, rules.as_mut_slice()) {
         (None, _) => Ok(()),
-        (Some(_), [rule]) => set_once(&mut rule.burst, burst.unwrap_or(rule.limit), "BURST"),
+        (Some(burst), [rule]) => match rule.burst.replace(burst) {
+            None => Ok(()),
+            Some(_) => Err(Error::given_twice("BURST")),
+        },
         (Some(_), _) => Err(Error::burst_of_several()),
     }
 }
@@ -170,23 +188,35 @@ fn set_windows(rules: &mut RuleList, algorithm: Algorithm, offset: Option<Offset
     Ok(())
 }
 
+/// Every option, in the order in which an error names them.
+const OPTIONS: [&str; 13] = [
+    "SLIDING", "FIXED", "COUNTER", "GCRA", "CALENDAR", "BURST", "OFFSET", "COST", "FORCE", "PENALTY", "NOW", "EACH",
+    "JSON",
+];
+
 /// The rules in front of the options.
-fn parse_rules<'a>(words: &mut Peekable<impl Iterator<Item = &'a [u8]>>) -> Result<RuleList> {
+fn parse_rules<W: Word>(words: &mut Words<W>) -> Result<RuleList> {
     let mut rules = RuleList::new();
-    // After a rule, what does not even begin like a number is an option, if misspelt, rather than a bad limit.
-    let is_rule = |word: &[u8], is_first| begins_like_number(word) || (is_first && Keyword::of(word).is_none());
-    while let Some(word) = words.next_if(|word| is_rule(word, rules.is_empty())) {
+    while let Some(word) = words.peek() {
+        let bytes = word.bytes();
+        // After a rule, what does not even begin like a number is an option, if misspelt, rather than a bad limit.
+        if !begins_like_number(bytes) && (!rules.is_empty() || is_option(bytes)) {
+            break;
+        }
+        words.next();
         if rules.len() >= MAX_RULES {
             return Err(Error::too_many_rules(MAX_RULES));
         }
-        let mut keys = word.splitn(3, |byte| *byte == b'/');
-        let limit = keys.next().unwrap_or_default();
-        rules.push(match keys.next() {
-            Some(window) => Rule::parse(limit, Some(window).filter(|window| !window.is_empty()), keys.next())?,
+        let mut parts = bytes.splitn(3, |byte| *byte == b'/');
+        let limit = parts.next().unwrap_or_default();
+        rules.push(match parts.next() {
+            Some(window) => Rule::parse(limit, Some(window).filter(|window| !window.is_empty()), parts.next())?,
             None => {
                 // An option or another rule in one word means that the window was forgotten.
-                let window = words.next_if(|next| Keyword::of(next).is_none() && !next.contains(&b'/'));
-                Rule::parse(limit, window, None)?
+                let is_window = |word: &[u8]| !is_option(word) && !word.contains(&b'/');
+                let window = words.peek().filter(|next| is_window(next.bytes()));
+                words.take_first(usize::from(window.is_some()));
+                Rule::parse(limit, window.as_ref().map(Word::bytes), None)?
             }
         });
     }
@@ -200,49 +230,15 @@ fn begins_like_number(word: &[u8]) -> bool {
     matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/'))
 }
 
-#[derive(Default)]
-struct RequestOptions {
-    algorithm: Option<Algorithm>,
-    burst: Option<u64>,
-    offset: Option<Offset>,
-    cost: Option<u64>,
-    force: Option<()>,
-    penalty_ms: Option<u64>,
-    now_ms: Option<u64>,
-    each: Option<()>,
-    json: Option<()>,
+fn is_option(word: &[u8]) -> bool {
+    !begins_like_number(word) && OPTIONS.iter().any(|option| word.eq_ignore_ascii_case(option.as_bytes()))
 }
 
-impl RequestOptions {
-    fn parse<'a>(mut words: impl Iterator<Item = &'a [u8]>, action: Action) -> Result<RequestOptions> {
-        let mut options = RequestOptions::default();
-        while let Some(word) = words.next() {
-            let keyword = Keyword::of(word).filter(|keyword| keyword.is_for(action));
-            let mut value = |option: &'static str| words.next().ok_or_else(|| Error::without_value(option));
-            let mut number = |option: &'static str, range: RangeInclusive<u64>| {
-                value(option).and_then(|value| parse_number(option, value, range))
-            };
-            match keyword.ok_or_else(|| unknown_option(word, action))? {
-                Keyword::Algorithm(named) => set_once(&mut options.algorithm, named, "algorithm")?,
-                Keyword::Burst => set_once(&mut options.burst, number("BURST", 1..=MAX_LIMIT)?, "BURST")?,
-                Keyword::Cost => set_once(&mut options.cost, number("COST", 0..=MAX_LIMIT)?, "COST")?,
-                Keyword::Now => set_once(&mut options.now_ms, number("NOW", 0..=MAX_MILLIS)?, "NOW")?,
-                Keyword::Force => set_once(&mut options.force, (), "FORCE")?,
-                Keyword::Each => set_once(&mut options.each, (), "EACH")?,
-                Keyword::Json => set_once(&mut options.json, (), "JSON")?,
-                Keyword::Penalty => {
-                    let millis = parse_duration("PENALTY", value("PENALTY")?)?;
-                    set_once(&mut options.penalty_ms, millis, "PENALTY")?;
-                }
-                Keyword::Offset => {
-                    let text = value("OFFSET")?;
-                    let refuse = || Error::takes("OFFSET", "+hh:mm or -hh:mm", text);
-                    set_once(&mut options.offset, Offset::parse(text).ok_or_else(refuse)?, "OFFSET")?;
-                }
-            }
-        }
-        Ok(options)
-    }
+#[cold]
+fn unknown_option(word: impl Word, action: Action) -> Error {
+    let is_valid = |option: &&str| action == Action::Check || !matches!(*option, "FORCE" | "PENALTY");
+    let valid: Vec<&str> = OPTIONS.into_iter().filter(is_valid).collect();
+    word.refuse("option", &valid.join(", ").replace(", JSON", " or JSON"))
 }
 
 fn within(what: &'static str, value: i64, range: RangeInclusive<i64>) -> Result<u64> {
@@ -252,63 +248,11 @@ fn within(what: &'static str, value: i64, range: RangeInclusive<i64>) -> Result<
 }
 
 /// How many keys `RATE.ALL` names: as many as it may have rules.
-pub fn parse_key_count(text: &[u8]) -> Result<u64> {
-    parse_number("numkeys", text, 1..=MAX_RULES as u64)
+pub fn parse_key_count(word: impl Word) -> Result<u64> {
+    word.number_in("numkeys", 1..=MAX_RULES as u64)
 }
 
 /// `NOW ms` behind a command that takes nothing else, in microseconds.
-pub fn parse_now(text: &[u8]) -> Result<i64> {
-    parse_number("NOW", text, 0..=MAX_MILLIS).map(micros_of)
-}
-
-#[derive(Clone, Copy)]
-enum Keyword {
-    Algorithm(Algorithm),
-    Burst,
-    Offset,
-    Cost,
-    Force,
-    Penalty,
-    Now,
-    Each,
-    Json,
-}
-
-impl Keyword {
-    fn of(word: &[u8]) -> Option<Keyword> {
-        // Most words are numbers, and are asked twice; of the others the first letters say nearly all.
-        let (name, keyword) = match (word.first()?.to_ascii_uppercase(), word.len()) {
-            (b'S', _) => ("SLIDING", Keyword::Algorithm(Algorithm::Sliding)),
-            (b'F', _) if word.get(1)?.eq_ignore_ascii_case(&b'I') => ("FIXED", Keyword::Algorithm(Algorithm::Fixed)),
-            (b'F', _) => ("FORCE", Keyword::Force),
-            (b'C', 4) => ("COST", Keyword::Cost),
-            (b'C', 8) => ("CALENDAR", Keyword::Algorithm(Algorithm::Calendar)),
-            (b'C', _) => ("COUNTER", Keyword::Algorithm(Algorithm::Counter)),
-            (b'G', _) => ("GCRA", Keyword::Algorithm(Algorithm::Gcra)),
-            (b'B', _) => ("BURST", Keyword::Burst),
-            (b'O', _) => ("OFFSET", Keyword::Offset),
-            (b'P', _) => ("PENALTY", Keyword::Penalty),
-            (b'N', _) => ("NOW", Keyword::Now),
-            (b'E', _) => ("EACH", Keyword::Each),
-            (b'J', _) => ("JSON", Keyword::Json),
-            _ => return None,
-        };
-        word.eq_ignore_ascii_case(name.as_bytes()).then_some(keyword)
-    }
-
-    fn is_for(&self, action: Action) -> bool {
-        action == Action::Check || !matches!(self, Keyword::Force | Keyword::Penalty)
-    }
-}
-
-fn unknown_option(word: &[u8], action: Action) -> Error {
-    let takes = match action {
-        Action::Check => {
-            "SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, FORCE, PENALTY, NOW, EACH or JSON"
-        }
-        Action::Peek | Action::Refund => {
-            "SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, NOW, EACH or JSON"
-        }
-    };
-    Error::takes("option", takes, word)
+pub fn parse_now(word: impl Word) -> Result<i64> {
+    word.number_in("NOW", 0..=MAX_MILLIS).map(micros_of)
 }

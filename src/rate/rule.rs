@@ -1,12 +1,10 @@
 //! One rule: a limit of units in a window.
 
-use std::ops::RangeInclusive;
-
 use super::clock::MICROS_OF_MILLI;
 use super::duration::parse_duration;
 use crate::calendar::{Offset, Unit};
 use crate::error::{Error, Result};
-use crate::number::parse_integer;
+use crate::words::Word;
 
 /// The largest limit, the largest bucket, and the largest cost.
 pub(super) const MAX_LIMIT: u64 = 1_000_000_000;
@@ -32,13 +30,12 @@ pub struct Rule {
 impl Rule {
     /// `limit`, `window` and `burst` as the client wrote them, in two words or split at the slashes of one.
     pub(super) fn parse(limit: &[u8], window: Option<&[u8]>, burst: Option<&[u8]>) -> Result<Rule> {
-        let limit = parse_number("limit", limit, 1..=MAX_LIMIT)?;
+        let limit = parse_limit(limit)?;
         let window = parse_window(window.ok_or_else(|| Error::limit_without_window(limit))?)?;
-        let burst = burst.map(|burst| parse_number("burst", burst, 1..=MAX_LIMIT)).transpose()?;
+        let burst = burst.map(|burst| burst.number_in("burst", 1..=MAX_LIMIT)).transpose()?;
         Ok(Rule { limit, window, burst })
     }
 
-    /// The size of the bucket.
     pub(super) fn capacity(&self) -> u64 {
         self.burst.unwrap_or(self.limit)
     }
@@ -51,7 +48,6 @@ impl Rule {
         }
     }
 
-    /// The length of the window in microseconds.
     pub(super) fn micros(&self) -> u64 {
         self.millis().saturating_mul(MICROS_OF_MILLI)
     }
@@ -61,7 +57,6 @@ impl Rule {
         micros.saturating_add_unsigned(self.micros())
     }
 
-    /// `micros` - window.
     pub(super) fn window_before(&self, micros: i64) -> i64 {
         micros.saturating_sub_unsigned(self.micros())
     }
@@ -75,14 +70,6 @@ fn parse_window(text: &[u8]) -> Result<Window> {
     }
 }
 
-/// A number in a range, as a client writes it.
-pub(super) fn parse_number(what: &'static str, text: &[u8], range: RangeInclusive<u64>) -> Result<u64> {
-    let (least, most) = (*range.start(), *range.end());
-    let value = parse_integer(text).and_then(|value| u64::try_from(value).ok()).filter(|value| range.contains(value));
-    value.ok_or_else(|| Error::takes_between(what, least, most, text))
-}
-
-/// A limit, as a client writes it.
-pub fn parse_limit(text: &[u8]) -> Result<u64> {
-    parse_number("limit", text, 1..=MAX_LIMIT)
+pub fn parse_limit(word: impl Word) -> Result<u64> {
+    word.number_in("limit", 1..=MAX_LIMIT)
 }

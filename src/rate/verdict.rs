@@ -34,14 +34,18 @@ impl Verdict {
         }
     }
 
-    /// The same as a JSON object, without the closing brace.
     pub fn json(&self) -> String {
-        let [_, limit, remaining, retry, reset, rule] = self.reply();
-        format!(
-            "{{\"limited\":{},\"rule\":{rule},\"limit\":{limit},\"remaining\":{remaining},\
-             \"retry_after_ms\":{retry},\"reset_after_ms\":{reset}",
-            self.limited
-        )
+        format!("{{\"limited\":{},\"rule\":{},{}}}", self.limited, self.rule, self.json_numbers())
+    }
+
+    /// For a lease, whose token is in the place of the rule.
+    pub fn lease_json(&self) -> String {
+        format!("{{\"limited\":{},{},\"token\":{}}}", self.limited, self.json_numbers(), self.rule)
+    }
+
+    fn json_numbers(&self) -> String {
+        let [_, limit, remaining, retry, reset, _] = self.reply();
+        format!("\"limit\":{limit},\"remaining\":{remaining},\"retry_after_ms\":{retry},\"reset_after_ms\":{reset}")
     }
 
     /// `[limited, limit, remaining, retry_after, reset_after]` in seconds, as redis-cell returns it. `retry_after` is
@@ -72,19 +76,16 @@ pub enum RetryAfter {
 
 pub(super) type RuleResults = SmallVec<[RuleResult; 2]>;
 
-/// What one rule says of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RuleResult {
     /// The most that the rule ever lets through at once.
     pub capacity: u64,
-    /// Units left as it stands.
     pub remaining: u64,
     pub wait: RetryAfter,
     /// Microseconds until it is fully replenished, as it stands.
     pub reset: u128,
     /// The same if the call is taken.
     pub reset_if_taken: u128,
-    /// A penalty closed the limiter.
     pub closed: bool,
 }
 

@@ -12,7 +12,6 @@ use crate::docs::KeyUse;
 
 /// A running command. It borrows its arguments for as long as it lives, so effects can be noted without copies.
 pub struct Call<'a> {
-    /// The server's context.
     pub ctx: Ctx<'a>,
     args: &'a [*mut RedisModuleString],
     /// The server only asked for the command's keys.
@@ -73,7 +72,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The arguments behind the command's name.
     pub fn args(&self) -> Args<'a> {
         // SAFETY: the arguments live as long as the call.
         unsafe { args_of(self.args.get(1..).unwrap_or_default()) }

@@ -33,8 +33,6 @@ pub struct Client {
     at: u16,
     /// Where a key was found last.
     homes: BTreeMap<Vec<u8>, u16>,
-    /// Who answered last.
-    answered: u16,
     /// How often it was told to try again.
     pub tried_again: usize,
 }
@@ -179,7 +177,7 @@ impl Cluster {
         let connections = self.nodes.iter().map(|node| (node.port(), node.connect())).collect();
         let sockets = self.nodes.iter().map(|node| (node.port(), node.socket())).collect();
         let at = self.nodes[0].port();
-        Client { connections, sockets, at, homes: BTreeMap::new(), answered: at, tried_again: 0 }
+        Client { connections, sockets, at, homes: BTreeMap::new(), tried_again: 0 }
     }
 
     pub fn slot_of(&self, key: &str) -> u16 {
@@ -264,17 +262,10 @@ impl Client {
                 at = self.at;
                 std::thread::sleep(super::POLL);
             } else {
-                self.answered = at;
                 return result;
             }
         }
         panic!("no end of redirections: {answer}")
-    }
-
-    /// Whether a replica has what was written last.
-    pub fn is_replicated(&mut self) -> bool {
-        let con = self.connections.get_mut(&self.answered).expect("a node");
-        reply(con, "WAIT 1 1000").parse().is_ok_and(|replicas: u64| replicas >= 1)
     }
 
     /// One line, with plain words.

@@ -3,24 +3,26 @@
 mod core;
 pub mod keys;
 mod limits;
-mod periods;
 mod schedules;
+mod scripts;
 mod three_keys;
-mod today;
 
 use crate::checks::Same;
 
 /// The same job done in two ways. Jobs are templates: see `template`.
 pub struct Comparison {
+    /// The table of the document that shows it.
+    pub topic: &'static str,
     pub name: &'static str,
-    pub topic: Topic,
-    pub sizes: Sizes,
+    pub beside: &'static str,
+    /// The numbers of members with which it is measured.
+    pub sizes: &'static [u64],
     /// Whether it is measured with an AOF and with a replica too: writes that people make all day.
     pub is_listened_to: bool,
     pub needs: &'static [&'static Key],
     pub ours: &'static str,
     pub theirs: &'static str,
-    /// Jobs sent at once, where they are not sent one by one.
+    /// Jobs sent at once.
     pub pipeline: u64,
     /// Whether each side runs as many jobs as fit its time, since nothing is written: else both run the same, so that
     /// their keys stay equal.
@@ -30,29 +32,6 @@ pub struct Comparison {
     pub replies: Same,
     /// Two reads that must agree before and after.
     pub state: Option<State>,
-}
-
-/// The table of the document that shows it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Topic {
-    /// Leaderboards beside the server's own command for the same.
-    Core,
-    /// Leaderboards beside a cached script, or a pipeline, as people write them.
-    Scripts,
-    /// Leaderboards beside a ranking in three keys, by scripts.
-    ThreeKeys,
-    Limits,
-    Schedules,
-    /// Another board or log of ours: what a choice costs.
-    Ourselves,
-}
-
-#[derive(Clone, Copy)]
-pub enum Sizes {
-    /// At each number of members that is measured.
-    All,
-    /// At these, since the number is part of the comparison.
-    Only(&'static [u64]),
 }
 
 pub struct State {
@@ -75,34 +54,38 @@ pub enum Count {
     Exactly(u64),
 }
 
-/// A cached script: what people write today, at its best.
-pub struct Script {
-    pub name: &'static str,
-    pub text: &'static str,
-}
-
-impl Comparison {
-    pub fn is_at(&self, members: u64) -> bool {
-        match self.sizes {
-            Sizes::All => true,
-            Sizes::Only(sizes) => sizes.contains(&members),
+impl Count {
+    pub fn of(self, members: u64) -> u64 {
+        match self {
+            Count::Members => members,
+            Count::Exactly(count) => count,
         }
     }
 }
 
+impl Key {
+    pub const fn board(create: &'static str, fill: &'static str) -> Key {
+        Key { create: Some(create), fill, count: Count::Members }
+    }
+
+    pub const fn filled(fill: &'static str) -> Key {
+        Key { create: None, fill, count: Count::Members }
+    }
+
+    pub const fn times(count: u64, fill: &'static str) -> Key {
+        Key { create: None, fill, count: Count::Exactly(count) }
+    }
+}
+
+/// A cached script, with its name: what people write today, at its best.
+pub type Script = (&'static str, &'static str);
+
 pub fn all() -> impl Iterator<Item = &'static Comparison> {
-    [
-        core::COMPARISONS,
-        today::COMPARISONS,
-        three_keys::COMPARISONS,
-        limits::COMPARISONS,
-        schedules::COMPARISONS,
-        periods::COMPARISONS,
-    ]
-    .into_iter()
-    .flatten()
+    [core::COMPARISONS, scripts::COMPARISONS, three_keys::COMPARISONS, limits::COMPARISONS, schedules::COMPARISONS]
+        .into_iter()
+        .flatten()
 }
 
 pub fn scripts() -> impl Iterator<Item = &'static Script> {
-    [today::SCRIPTS, three_keys::SCRIPTS, limits::SCRIPTS, schedules::SCRIPTS].into_iter().flatten()
+    [scripts::SCRIPTS, three_keys::SCRIPTS, limits::SCRIPTS, schedules::SCRIPTS].into_iter().flatten()
 }

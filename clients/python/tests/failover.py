@@ -63,7 +63,7 @@ class Failover(unittest.TestCase):
         return [
             board.top(20),
             board.get(name),
-            board.range(200, 20),
+            board.range(200, 219),
             board.around(name, 5),
             board.count(),
             board.percentile(name),
@@ -74,7 +74,7 @@ class Failover(unittest.TestCase):
         async with redis.asyncio.RedisCluster.from_url(CLUSTER_URL, socket_timeout=5) as cluster:
             board = redis_rank.asyncio.ShardedLeaderboard(cluster, "game", 8, **SCHEMA)
             return [
-                await board.top(20), await board.get(name), await board.range(200, 20), await board.around(name, 5),
+                await board.top(20), await board.get(name), await board.range(200, 219), await board.around(name, 5),
                 await board.count(), await board.percentile(name),
             ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Clients of every kind, to the servers that tests/clients.rs has started."""
+"""Clients of every kind, to the servers that conftest.py or tests/clients.rs has started."""
 
 from __future__ import annotations
 
@@ -78,6 +78,10 @@ def flush_all() -> None:
 def address(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     return {"host": parts.hostname, "port": parts.port}
+
+
+def row(rank: int, member: Any, *scores: Any, time: float | None = None, data: Any = None) -> redis_rank.Row:
+    return redis_rank.Row(rank, member, scores[0], scores, time, data)
 
 
 class Case(unittest.TestCase):

@@ -61,5 +61,7 @@ class Replicas(Case):
         cluster = redis.RedisCluster.from_url(CLUSTER_URL)
         self.addCleanup(cluster.close)
         boards = [Leaderboard(cluster, f"game{index}", ties="FIRST") for index in range(20)]
+        for board in boards:
+            board.create()
         self.assertEqual(execute(cluster, *(board.calls.add("ann", 5) for board in boards)), [1] * 20)
         self.assertEqual({board.info().ties for board in boards}, {"FIRST"})

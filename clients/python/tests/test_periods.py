@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from support import Awaited, Case, on_each_client
+from support import Awaited, Case, on_each_client, row
 
-from redis_rank import Leaderboard, Period, Row
+from redis_rank import Leaderboard, Period
 
 SEASON = "EVERY 14d FROM 1767225600000"
-DAY = 86_400_000
+DAY = 86_400
 
 
 async def periods(client: Any, package: Any) -> list[Any]:
@@ -56,6 +56,6 @@ class Periods(Case):
         board.add("ann", 1)
         board.alter(periods=[Period("month", "{game}:month:")])
         board.add("bob", 2)
-        self.assertEqual(board.top(3, period="month"), [Row(1, "bob", (2,))])
+        self.assertEqual(board.top(3, period="month"), [row(1, "bob", 2)])
         board.alter(drop_periods=["month"])
         self.assertEqual(board.periods(), [])

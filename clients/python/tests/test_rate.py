@@ -11,19 +11,19 @@ from support import URL, Awaited, Case, on_each_client
 import redis_rank.asyncio
 from redis_rank import Held, Lease, LeaseDenied, LeaseLost, RateLimited, RateLimiter, Verdict
 
-NOW = 1_700_000_000_000
+NOW = 1_700_000_000
 
 
 async def limits(client: Any, package: Any) -> list[Any]:
     limiter = Awaited(package.RateLimiter(client, "2/1s", "3/1m", prefix="{limit}:"))
     lease = Awaited(package.Lease(client, "place", 2, "10s"))
-    verdicts = [await limiter.check("ann", now=NOW + second * 1000) for second in range(4)]
+    verdicts = [await limiter.check("ann", now=NOW + second) for second in range(4)]
     return [
         verdicts[0],
         [(bool(verdict), verdict.remaining, verdict.rule, verdict.retry_after) for verdict in verdicts],
-        (await limiter.peek("ann", now=NOW + 3000)).remaining,
-        (await limiter.refund("ann", now=NOW + 3000)).remaining,
-        (await limiter.check_all([("ann", "3/1m"), ("all", "9/1m")], now=NOW + 3000)).rules,
+        (await limiter.peek("ann", now=NOW + 3)).remaining,
+        (await limiter.refund("ann", now=NOW + 3)).remaining,
+        (await limiter.check_all([("ann", "3/1m"), ("all", "9/1m")], now=NOW + 3)).rules,
         [await limiter.reset("ann"), await limiter.reset("ann")],
         [(bool(grant), grant.token > 0) for grant in [await lease.acquire() for _ in range(3)]],
         (await lease.held()).held,
@@ -32,13 +32,16 @@ async def limits(client: Any, package: Any) -> list[Any]:
 
 class Limits(Case):
     def test_the_same_values_from_every_client(self) -> None:
-        first = (Verdict(False, 2, 1, 0, 1000, 1), Verdict(False, 3, 2, 0, 60000, 2))
+        def allowed(limit: int, remaining: int, reset: float, rule: int, *rules: Verdict) -> Verdict:
+            return Verdict(True, False, limit, remaining, 0, reset, rule, "server", rules)
+
+        first = allowed(2, 1, 1, 1), allowed(3, 2, 60, 2)
         expected = [
-            Verdict(False, 2, 1, 0, 1000, 1, first),
+            allowed(2, 1, 1, 1, *first),
             [(True, 1, 1, 0), (True, 1, 1, 0), (True, 0, 2, 0), (False, 0, 2, 57)],
             0,
             1,
-            (Verdict(False, 3, 0, 0, 60000, 1), Verdict(False, 9, 8, 0, 60000, 2)),
+            (allowed(3, 0, 60, 1), allowed(9, 8, 60, 2)),
             [True, False],
             [(True, True), (True, True), (False, False)],
             2,
@@ -52,7 +55,7 @@ class Limits(Case):
         self.assertEqual(limiter.enforce("ann").remaining, 0)
         with self.assertRaises(RateLimited) as caught:
             limiter.enforce("ann")
-        self.assertGreater(caught.exception.verdict.retry_after_ms, 0)
+        self.assertGreater(caught.exception.verdict.retry_after, 0)
         with self.assertRaisesRegex(RateLimited, "bob: it costs more than the limit"):
             limiter.enforce("bob", cost=2)
 
@@ -74,7 +77,7 @@ class Leases(Case):
             self.assertTrue(first.renew())
             with self.assertRaises(LeaseDenied) as caught, Lease(self.redis, "job", 1, "10s"):
                 self.fail("there is only one place")
-            self.assertGreater(caught.exception.grant.retry_after_ms, 0)
+            self.assertGreater(caught.exception.grant.retry_after, 0)
         self.assertEqual(Lease(self.redis, "job").held(), Held(0, None))
 
     def test_it_waits(self) -> None:

@@ -1,10 +1,10 @@
 """Reads and writes of one board that are not in test_values.py."""
 
-from support import Case
+from support import Case, row
 
-from redis_rank import Entry, Leaderboard, Row
+from redis_rank import Entry, Leaderboard
 
-START = 1_700_000_000_000
+START = 1_700_000_000
 
 
 class Reads(Case):
@@ -16,9 +16,9 @@ class Reads(Case):
 
     def test_pages_by_place(self) -> None:
         first, second = self.board.top(2, time=True)
-        self.assertEqual((first.time, second), (START + 1, Row(2, "ann", (5,), START)))
+        self.assertEqual((first.time, second), (START + 1, row(2, "ann", 5, time=START)))
         after = self.board.after(2, second.scores, at=second.time, member=second.member)
-        self.assertEqual(after, [Row(3, "cid", (5,)), Row(4, "dan", (3,))])
+        self.assertEqual(after, [row(3, "cid", 5), row(4, "dan", 3)])
         before = self.board.before(1, second.scores, at=second.time, member=second.member)
         self.assertEqual([row.member for row in before], ["bob"])
         self.assertEqual(self.board.for_score(5), 4)
@@ -26,7 +26,7 @@ class Reads(Case):
 
     def test_all_members(self) -> None:
         entries = list(self.board.scan_all(count=1, time=True, data=True))
-        expected = [Entry("ann", (5,), START, {"n": 0}), Entry("bob", (7,), START + 1, {"n": 1})]
+        expected = [Entry("ann", 5, (5,), START, {"n": 0}), Entry("bob", 7, (7,), START + 1, {"n": 1})]
         self.assertEqual(sorted(entries, key=lambda entry: entry.member)[:2], expected)
         self.assertEqual(len(entries), 4)
 
@@ -45,7 +45,7 @@ class Reads(Case):
         self.assertEqual(copy.top(9), board.top(9))
 
     def test_pop(self) -> None:
-        self.assertEqual(self.board.pop(data=True), [Row(1, "bob", (7,), data={"n": 1})])
+        self.assertEqual(self.board.pop(data=True), [row(1, "bob", 7, data={"n": 1})])
         self.assertEqual([row.member for row in self.board.pop(2, worst=True)], ["dan", "cid"])
         self.assertEqual(self.board.count(), 1)
 

@@ -1,35 +1,18 @@
 """The calls in the reference, docs/commands/*.md, work, and send the command of their section."""
 
 import re
+from unittest.mock import patch
 from pathlib import Path
 from typing import Any
 
 import redis
 from redis_rank import Lease, Leaderboard, Period, RateLimiter, Schedule
+from redis_rank.send import Sync
 
 from support import URL, Case
 
+SEND = Sync.send
 PAGES = Path(__file__).parent.parent.parent.parent / "docs/commands"
-
-
-class Recorder(redis.Redis):  # type: ignore[type-arg]
-    sent: list[str] = []
-
-    def execute_command(self, *args: Any, **options: Any) -> Any:
-        self.sent.append(args[0])
-        return super().execute_command(*args, **options)
-
-    def pipeline(self, *args: Any, **options: Any) -> Any:
-        """A write travels behind the declaration of its board."""
-        pipeline = super().pipeline(*args, **options)
-        execute = pipeline.execute_command
-
-        def record(*words: Any, **options: Any) -> Any:
-            self.sent.append(words[0])
-            return execute(*words, **options)
-
-        setattr(pipeline, "execute_command", record)
-        return pipeline
 
 
 class Reference(Case):
@@ -39,9 +22,15 @@ class Reference(Case):
             for section in page.read_text().split("\n## ")[1:]:
                 command = section.splitlines()[0]
                 for code in re.findall(r"^Python: `(.*)`<br>$", section, re.M):
-                    with self.subTest(code), Recorder.from_url(URL) as client:
+                    sent: list[str] = []
+
+                    def send(link: Sync, calls: Any, is_transaction: bool = False) -> Any:
+                        sent.extend(call.name for call in calls)
+                        return SEND(link, calls, is_transaction)
+
+                    with self.subTest(code), redis.Redis.from_url(URL) as client, patch.object(Sync, "send", send):
                         eval(code, names(client, command))
-                        self.assertEqual(client.sent[-1], command)
+                        self.assertEqual(sent[-1], command)
                         shown += 1
         self.assertGreater(shown, 30)
 

@@ -3,12 +3,12 @@
 import time
 from typing import Any
 
-from support import Awaited, Case, on_each_client
+from support import Awaited, Case, on_each_client, row
 
-from redis_rank import BoardInfo, Change, Field, GroupRow, Page, Row, Tied, raw
+from redis_rank import BoardInfo, Change, Field, GroupRow, Page, Tied, raw
 
 EXACT = 2**60 + 1
-SINCE = int(time.time() * 1000)
+SINCE = int(time.time())
 ANN = {"name": "Ann", "age": 7, "tags": [1, None]}
 
 
@@ -56,15 +56,15 @@ class Values(Case):
                 self.assertEqual(values, expected)
 
     def test_a_board(self) -> None:
-        schema = f"2 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {{game}}:who SINCE {SINCE}"
+        schema = f"2 FIELD gold DESC INT FIELD silver DESC FLOAT TIES FIRST DATA {{game}}:who SINCE {SINCE}000"
         fields = (Field("gold", "DESC", "INT"), Field("silver", "DESC", "FLOAT"))
         info = BoardInfo(1, fields, "FIRST", None, "SET", "coded", 1, SINCE, "{game}:who", (), None, schema)
         self.expect(a_board, [
-            Change(1, None, "ann", (EXACT, 0.5), None),
-            Change(1, 1, "ann", (EXACT + 1, 0.5), (EXACT, 0.5)),
+            Change(1, None, "ann", EXACT, None, (EXACT, 0.5), None, True),
+            Change(1, 1, "ann", EXACT + 1, EXACT, (EXACT + 1, 0.5), (EXACT, 0.5), True),
             (EXACT, 0.75),
             (EXACT, 0.75),
-            Row(1, "ann", (EXACT, 0.75), data=ANN),
+            row(1, "ann", EXACT, 0.75, data=ANN),
             None,
             {"name": "Ann", "age": "7", "tags": "[1,null]"},
             ["7", None],
@@ -76,15 +76,15 @@ class Values(Case):
         self.expect(a_plain_board, [
             3,
             1,
-            [Row(1, odd, (float("inf"),)), Row(2, "bob", (2,))],
-            [Row(1, b"\xff\x00", (float("inf"),))],
-            Row(1, odd, (float("inf"),)),
-            [GroupRow(1, 2, "bob", (2,)), GroupRow(2, 3, "ann", (1.5,))],
-            Page(2, 2, 4, [Row(4, "dan", (-3,))]),
+            [row(1, odd, float("inf")), row(2, "bob", 2)],
+            [row(1, b"\xff\x00", float("inf"))],
+            row(1, odd, float("inf")),
+            [GroupRow(1, 2, "bob", 2, (2,)), GroupRow(2, 3, "ann", 1.5, (1.5,))],
+            Page(2, 2, 4, [row(4, "dan", -3)]),
             [Tied(2, ("bob",))],
             Tied(2, ("bob",)),
             50.0,
             -3.0,
             [],
-            [(2.5,), ["ann", "bob", "dan"], 1],
+            [2.5, ["ann", "bob", "dan"], 1],
         ])  # fmt: skip

@@ -11,7 +11,7 @@ from redis_rank import Change, Leaderboard, Lease, Period, RateLimiter, Row, Sch
 board = Leaderboard(Redis(), "game", fields=["gold INT"], ties="FIRST", periods=[Period("day", "{game}:day:")])
 rows: list[Row] = board.top(3, data=True, kind="DENSE", period=("day", -1))
 change: Change = board.add_ranked("ann", (1, 2.5), update="BEST")
-is_record: bool = change.previous_score is None or change.score > change.previous_score
+is_record: bool = change.improved
 board.add("ann", (None, 5))
 verdict: Verdict = RateLimiter(Redis(), "5/1s", algorithm="GCRA").enforce("ann", cost=2)
 best: list[Row] = ShardedLeaderboard(RedisCluster(), "game", 16, ties="FIRST").top(3)

@@ -22,7 +22,7 @@ fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<WriteRe
         names.iter().map(|name| Pair::new(values.clone(), name.as_bytes().to_vec())).collect();
     let write = WriteRequest {
         scores: Scores::Set,
-        only: Condition::Any,
+        condition: Condition::Any,
         update: Update::Set,
         keep: None,
         now,
@@ -68,7 +68,7 @@ fn entries_stay_where_only_the_score_changes() {
     let values = board.schema().parse_tuple([&b"5"[..], b"5e-324"].into_iter()).unwrap();
     let write = WriteRequest {
         scores: Scores::Set,
-        only: Condition::Any,
+        condition: Condition::Any,
         update: Update::Set,
         keep: None,
         now: 9,

@@ -33,11 +33,11 @@ fn line(name: &[u8], values: &Tuple, time: Option<i64>) -> LoadLine<'static> {
 }
 
 /// What `RANK.LOAD` does: how many members are new.
-fn load(board: &mut Board<MemorySet>, lines: &[LoadLine], only: Condition) -> u64 {
+fn load(board: &mut Board<MemorySet>, lines: &[LoadLine], condition: Condition) -> u64 {
     let Rules { update, keep, .. } = board.schema().rules;
     let pair = |line: &LoadLine| Pair { at: line.time, ..Pair::new(line.values.clone(), line.member.to_vec()) };
     let pairs: Vec<Pair<Vec<u8>>> = lines.iter().map(pair).collect();
-    board.write(&WriteRequest { only, update, keep, ..PLAIN_WRITE }, &pairs).unwrap().added
+    board.write(&WriteRequest { condition, update, keep, ..PLAIN_WRITE }, &pairs).unwrap().added
 }
 
 proptest! {
@@ -112,10 +112,10 @@ proptest! {
             let before: Vec<Vec<u8>> = naive.members.iter().map(|member| member.name.clone()).collect();
             let loaded: Vec<LoadLine> = batch.iter().map(|(index, seeds, at)| line(&name(*index), &tuple(&rules, seeds), Some(EPOCH + at))).collect();
             board.note_departures();
-            let only = if only_new { Condition::New } else { Condition::Any };
-            let added = load(&mut board, &loaded, only);
+            let condition = if only_new { Condition::New } else { Condition::Any };
+            let added = load(&mut board, &loaded, condition);
             for (index, seeds, at) in &batch {
-                let write = WriteRequest { only, update: rules.update, keep, now: EPOCH + at, ..PLAIN_WRITE };
+                let write = WriteRequest { condition, update: rules.update, keep, now: EPOCH + at, ..PLAIN_WRITE };
                 naive.set(&name(*index), &tuple(&rules, seeds), &write);
             }
             let new = naive.members.iter().filter(|member| !before.contains(&member.name)).count();

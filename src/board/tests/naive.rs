@@ -110,8 +110,8 @@ impl Naive {
         let old = self.members.iter().position(|member| member.name == name);
         let mut refused = 0;
         match old {
-            Some(_) if write.only == Condition::New => {}
-            None if write.only == Condition::Existing => {}
+            Some(_) if write.condition == Condition::New => {}
+            None if write.condition == Condition::Existing => {}
             Some(i) => {
                 let old = &self.members[i];
                 let better = self.by_fields(values, &old.values).is_lt();

@@ -13,7 +13,7 @@ use crate::zset::{Condition, MemorySet, SortedSet};
 
 #[derive(Clone, Debug)]
 pub(super) enum Op {
-    Set { name: u8, seeds: Vec<u64>, kept: u32, only: Condition, update: Update, keep: Option<u64>, at: i64 },
+    Set { name: u8, seeds: Vec<u64>, kept: u32, condition: Condition, update: Update, keep: Option<u64>, at: i64 },
     Remove(u8),
     Trim(u64),
     Clear,
@@ -59,14 +59,14 @@ pub(super) fn rules() -> impl Strategy<Value = Rules> {
 }
 
 pub(super) fn op() -> impl Strategy<Value = Op> {
-    let only = prop_oneof![4 => Just(Condition::Any), 1 => Just(Condition::New), 1 => Just(Condition::Existing)];
+    let condition = prop_oneof![4 => Just(Condition::Any), 1 => Just(Condition::New), 1 => Just(Condition::Existing)];
     let update = prop_oneof![3 => Just(Update::Set), 1 => Just(Update::Best)];
     let keep = prop_oneof![3 => Just(None), 1 => (1_u64..9).prop_map(Some)];
     let kept = prop_oneof![3 => Just(0), 1 => 0_u32..8];
-    let set = (0_u8..12, prop::collection::vec(any::<u64>(), 4), kept, only, update, keep, 0_i64..5000);
+    let set = (0_u8..12, prop::collection::vec(any::<u64>(), 4), kept, condition, update, keep, 0_i64..5000);
     prop_oneof![
-        20 => set.prop_map(|(name, seeds, kept, only, update, keep, at)| {
-            Op::Set { name, seeds, kept, only, update, keep, at }
+        20 => set.prop_map(|(name, seeds, kept, condition, update, keep, at)| {
+            Op::Set { name, seeds, kept, condition, update, keep, at }
         }),
         3 => (0_u8..12).prop_map(Op::Remove),
         1 => (0_u64..8).prop_map(Op::Trim),
@@ -252,8 +252,8 @@ fn check_first_field(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Memb
 /// Does the same to both, and compares all that can be asked of them.
 pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
     match op {
-        Op::Set { name: index, seeds, kept, only, update, keep, at } => {
-            let write = WriteRequest { only, update, keep, now: EPOCH + at, detail: Detail::Ranks, ..PLAIN_WRITE };
+        Op::Set { name: index, seeds, kept, condition, update, keep, at } => {
+            let write = WriteRequest { condition, update, keep, now: EPOCH + at, detail: Detail::Ranks, ..PLAIN_WRITE };
             // Not all fields can be kept.
             let kept = kept & ((1 << (naive.rules.fields.len() - 1)) - 1);
             let pair = Pair { kept, ..Pair::new(values(&seeds), name(index)) };
@@ -296,7 +296,7 @@ pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, val
 
 pub(super) const PLAIN_WRITE: WriteRequest = WriteRequest {
     scores: Scores::Set,
-    only: Condition::Any,
+    condition: Condition::Any,
     update: Update::Set,
     keep: None,
     now: EPOCH,

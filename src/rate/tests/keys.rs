@@ -17,24 +17,20 @@ fn run_all(limiters: &mut [Limiter], of: &[usize], request: &Request, micros: i6
 #[test]
 fn rules_for_the_same_key_are_several_rules_of_that_key() {
     let mut limiters = [Limiter::default(), Limiter::default()];
-    let request = parse("3/1s 9/1s 4/1m FIXED EACH COST 2").unwrap_or_else(|_| {
-        Request::parse("3/1s 9/1s 4/1m FIXED EACH COST 2".split(' ').map(str::as_bytes), Action::Check, MAX_LOG)
-            .unwrap()
-    });
+    let request = request("3/1s 9/1s 4/1m FIXED EACH COST 2", Action::Check, MAX_LOG).unwrap();
     let (verdict, each) = run_all(&mut limiters, &[0, 1, 0], &request, 0).unwrap();
     assert_eq!(verdict.reply(), [0, 3, 1, 0, 1_000, 1]);
     let each: Vec<_> = each.iter().map(Verdict::reply).collect();
     assert_eq!(each, [[0, 3, 1, 0, 1_000, 1], [0, 9, 7, 0, 1_000, 2], [0, 4, 2, 0, 60_000, 3]]);
     assert_eq!(limiters[0].line(), "rate 1 fixed1s 00000000 2 fixed1m 00000000 2");
-    let twice = Request::parse("3/1s 9/1s FIXED".split(' ').map(str::as_bytes), Action::Check, MAX_LOG).unwrap();
+    let twice = super::request("3/1s 9/1s FIXED", Action::Check, MAX_LOG).unwrap();
     assert_eq!(run_all(&mut limiters[..1], &[0, 0], &twice, 0).err(), Some(Error::window_twice("1000ms")));
 }
 
 #[test]
 fn a_penalty_closes_the_keys_that_deny() {
     let mut limiters = [Limiter::default(), Limiter::default()];
-    let request =
-        Request::parse("1/1s 5/1s FIXED PENALTY 1m".split(' ').map(str::as_bytes), Action::Check, MAX_LOG).unwrap();
+    let request = request("1/1s 5/1s FIXED PENALTY 1m", Action::Check, MAX_LOG).unwrap();
     assert!(!run_all(&mut limiters, &[0, 1], &request, 0).unwrap().0.limited);
     let (verdict, each) = run_all(&mut limiters, &[0, 1], &request, 0).unwrap();
     assert_eq!(verdict.reply(), [1, 1, 0, 60_000, 60_000, 0]);
@@ -71,7 +67,7 @@ proptest! {
             }
             let words: Vec<String> = rules.iter().map(word).collect();
             let words = format!("{} {algorithm} COST {cost}", words.join(" "));
-            let request = Request::parse(words.split(' ').map(str::as_bytes), Action::Check, MAX_LOG).unwrap();
+            let request = request(&words, Action::Check, MAX_LOG).unwrap();
             let mut expected = limiters.clone();
             let one = |rule| format!("{} {algorithm} COST {cost}", word(rule));
             let peeks: Vec<_> = expected.iter_mut().zip(&rules)

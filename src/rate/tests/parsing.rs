@@ -1,4 +1,5 @@
 use super::*;
+use crate::words::Words;
 
 #[test]
 fn ways_to_write_a_rule() {
@@ -118,7 +119,7 @@ fn foreign_bytes_are_shown_as_one_line_of_ascii() {
         (long.as_bytes(), format!("{}...", &long[..64])),
         (&[0xc3; 100], format!("{}...", r"\xc3".repeat(64))),
     ] {
-        let error = Request::parse([word, b"60"], Action::Check, MAX_LOG).unwrap_err();
+        let error = Request::parse(Words::new(&[word, b"60"]), Action::Check, MAX_LOG).unwrap_err();
         assert_eq!(error.to_string(), format!("ERR limit takes 1 to 1000000000, got {shown}"));
     }
 }
@@ -127,7 +128,7 @@ fn foreign_bytes_are_shown_as_one_line_of_ascii() {
 fn a_great_many_rules() {
     let words: Vec<_> = (1..=101).map(|ms| format!("5/{ms}ms")).collect();
     let rules = |words: &[String]| {
-        let request = Request::parse(words.iter().map(String::as_bytes), Action::Check, MAX_LOG);
+        let request = request(&words.join(" "), Action::Check, MAX_LOG);
         request.map(|request| request.rules.len())
     };
     assert_eq!(rules(&words[..100]), Ok(100));

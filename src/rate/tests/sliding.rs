@@ -158,7 +158,7 @@ fn a_short_rule_keeps_the_history_of_a_longer_one() {
 
 #[test]
 fn a_log_that_is_full_denies() {
-    let request = |words: &str| Request::parse(words.split(' ').map(str::as_bytes), Action::Check, 5).unwrap();
+    let request = |words: &str| request(words, Action::Check, 5).unwrap();
     let mut limiter = Limiter::default();
     let mut check = |words: &str, ms: i64| {
         let clock = Clock::new(ms * 1_000, None);

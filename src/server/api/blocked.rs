@@ -7,7 +7,6 @@ use redis_module::raw::{self, RedisModuleBlockedClient, RedisModuleCtx, RedisMod
 
 use super::context::Ctx;
 
-/// What the server calls for a client that waits.
 pub type ClientCallback = unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 
 /// A client that waits. It must be released exactly once, even if the client has disconnected.
@@ -62,13 +61,11 @@ impl Blocked {
 }
 
 impl Ctx<'_> {
-    /// The client that a callback is about.
     pub fn blocked(self) -> Blocked {
         // SAFETY: the context is alive.
         Blocked { raw: unsafe { api!(RedisModule_GetBlockedClientHandle)(self.raw()) } }
     }
 
-    /// What the client was released with.
     pub fn answer(self) -> *mut c_void {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_GetBlockedClientPrivateData)(self.raw()) }
@@ -99,7 +96,6 @@ impl Timer {
         Timer { id: unsafe { api!(RedisModule_CreateTimer)(ctx.raw(), ms, Some(fire), data) } }
     }
 
-    /// Stops a timer that has not fired.
     pub fn stop(self, ctx: Ctx) {
         // SAFETY: the context is alive. The server knows its timers, and ignores other ids.
         unsafe { api!(RedisModule_StopTimer)(ctx.raw(), self.id, ptr::null_mut()) };

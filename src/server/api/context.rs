@@ -10,14 +10,12 @@ use smallvec::SmallVec;
 
 use super::text::Text;
 
-/// A context that lives for `'c`.
 #[derive(Clone, Copy)]
 pub struct Ctx<'c> {
     raw: *mut RedisModuleCtx,
     lives: PhantomData<&'c ()>,
 }
 
-/// Classes of keyspace events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum EventClass {
     Generic,
@@ -34,12 +32,10 @@ impl<'c> Ctx<'c> {
         Ctx { raw, lives: PhantomData }
     }
 
-    /// For calls of the API.
     pub(in crate::server) fn raw(self) -> *mut RedisModuleCtx {
         self.raw
     }
 
-    /// Unix milliseconds.
     pub fn now(self) -> i64 {
         // SAFETY: takes nothing.
         unsafe { api!(RedisModule_Milliseconds)() }
@@ -69,12 +65,10 @@ impl<'c> Ctx<'c> {
         flags as u32 & flag != 0
     }
 
-    /// Whether the client speaks RESP3.
     pub fn is_resp3(self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_RESP3)
     }
 
-    /// Whether this is a node of a cluster.
     pub fn is_cluster(self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER)
     }
@@ -84,7 +78,6 @@ impl<'c> Ctx<'c> {
         !self.has_flag(raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING)
     }
 
-    /// Whether the server has more than `maxmemory`.
     pub fn is_out_of_memory(self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_OOM)
     }
@@ -99,13 +92,11 @@ impl<'c> Ctx<'c> {
         !paused && !self.has_flag(barred)
     }
 
-    /// The number of the database.
     pub fn database(self) -> c_int {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_GetSelectedDb)(self.raw) }
     }
 
-    /// Goes to another database.
     pub fn select(self, database: c_int) {
         // SAFETY: the context is alive. A number that the server gave us is a database's.
         unsafe { api!(RedisModule_SelectDb)(self.raw, database) };
@@ -127,7 +118,6 @@ impl<'c> Ctx<'c> {
         unsafe { api!(RedisModule_SignalModifiedKey)(self.raw, key.raw()) };
     }
 
-    /// Sends a keyspace event.
     pub fn notify(self, class: EventClass, event: &CStr, key: &Text) {
         let class: c_int = match class {
             EventClass::Generic => raw::REDISMODULE_NOTIFY_GENERIC,
@@ -145,7 +135,6 @@ impl<'c> Ctx<'c> {
         unsafe { api!(RedisModule_ReplicateVerbatim)(self.raw) };
     }
 
-    /// Propagates a command to the AOF and the replicas.
     pub fn replicate(self, command: &CStr, args: &[Text]) {
         let mut args: SmallVec<[*mut RedisModuleString; 8]> = args.iter().map(Text::raw).collect();
         // SAFETY: the strings are alive; the server takes references of its own.

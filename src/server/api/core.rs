@@ -171,7 +171,6 @@ impl<'c> Ctx<'c> {
         reply.err().and_then(|error| error.raw_os_error()) != Some(libc::ENOENT)
     }
 
-    /// How many elements are below this one.
     pub fn zrank(self, key: &Text, element: &Text) -> Result<Option<u64>> {
         // SAFETY: the strings are alive during the call.
         let reply = CallReply::checked(unsafe { call!(self, c"ZRANK", c"ss", key.raw(), element.raw()) })?;
@@ -226,7 +225,6 @@ impl<'c> Ctx<'c> {
         Ok((next.unwrap_or(0), elements.filter_map(ReplyPart::text).collect()))
     }
 
-    /// The elements between two indexes, both included.
     pub fn zrange(self, key: &Text, first: u64, last: u64) -> Result<Vec<Text<'c>>> {
         let (first, last) = (first as c_longlong, last as c_longlong);
         // SAFETY: the strings are alive during the call; `l` takes a long long.

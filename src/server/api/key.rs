@@ -11,7 +11,6 @@ use super::core::CallReply;
 use super::text::Text;
 use crate::error::Result;
 
-/// What a key is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// A lookup that counts no hit or miss and causes no event, as all lookups of the module do.
@@ -22,7 +21,6 @@ pub enum Access {
     Write,
 }
 
-/// What a key holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyType {
     Empty,
@@ -53,12 +51,10 @@ impl<'c> Key<'c> {
         NonNull::new(raw).map(|raw| Key { ctx, name: name.clone(), access, raw })
     }
 
-    /// For calls of the API.
     pub(in crate::server) fn raw(&self) -> *mut RedisModuleKey {
         self.raw.as_ptr()
     }
 
-    /// What the key holds.
     pub fn kind(&self) -> KeyType {
         // SAFETY: the key is open.
         match unsafe { api!(RedisModule_KeyType)(self.raw()) } as isize {
@@ -70,7 +66,6 @@ impl<'c> Key<'c> {
         }
     }
 
-    /// How many elements it has.
     pub fn len(&self) -> u64 {
         // SAFETY: the key is open.
         unsafe { api!(RedisModule_ValueLength)(self.raw()) as u64 }
@@ -86,7 +81,6 @@ impl<'c> Key<'c> {
         Some(unsafe { api!(RedisModule_GetAbsExpire)(self.raw()) }).filter(|at_ms| *at_ms >= 0)
     }
 
-    /// Lets the key expire.
     pub fn expire_at(&mut self, at_ms: i64) {
         // SAFETY: the key is open for writing.
         unsafe { api!(RedisModule_SetAbsExpire)(self.raw(), at_ms) };

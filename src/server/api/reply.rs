@@ -18,7 +18,6 @@ pub struct Reply<'c> {
 }
 
 impl<'c> Reply<'c> {
-    /// In this context.
     pub(in crate::server) fn new(ctx: Ctx<'c>) -> Reply<'c> {
         Reply { ctx, resp3: Cell::new(None) }
     }
@@ -31,24 +30,20 @@ impl<'c> Reply<'c> {
         })
     }
 
-    /// An integer.
     pub fn integer(&self, value: i64) {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_ReplyWithLongLong)(self.ctx.raw(), value) };
     }
 
-    /// An array of integers.
     pub fn integers(&self, values: &[i64]) {
         self.array(values.len() as u64);
         values.iter().for_each(|value| self.integer(*value));
     }
 
-    /// A non-negative integer.
     pub fn count(&self, value: u64) {
         self.integer(i64::try_from(value).unwrap_or(i64::MAX));
     }
 
-    /// A non-negative integer, or null.
     pub fn count_or_null(&self, value: Option<u64>) {
         match value {
             Some(value) => self.count(value),
@@ -56,7 +51,6 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// A string.
     pub fn bulk(&self, bytes: &[u8]) {
         // SAFETY: context and bytes are alive.
         unsafe { api!(RedisModule_ReplyWithStringBuffer)(self.ctx.raw(), bytes.as_ptr().cast(), bytes.len()) };
@@ -73,7 +67,6 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// A score.
     pub fn value(&self, value: Value) {
         match value {
             Value::Float(value) => self.float(value),
@@ -98,13 +91,11 @@ impl<'c> Reply<'c> {
         values.iter().for_each(|value| self.value(*value));
     }
 
-    /// Null.
     pub fn null(&self) {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_ReplyWithNull)(self.ctx.raw()) };
     }
 
-    /// `OK`.
     pub fn ok(&self) {
         // SAFETY: the context is alive.
         unsafe { api!(RedisModule_ReplyWithSimpleString)(self.ctx.raw(), c"OK".as_ptr()) };
@@ -122,14 +113,12 @@ impl<'c> Reply<'c> {
         unsafe { api!(RedisModule_ReplyWithMap)(self.ctx.raw(), pairs as c_long) };
     }
 
-    /// An error.
     pub fn error(&self, message: &str) -> c_int {
         let message = CString::new(message).unwrap_or_default();
         // SAFETY: context and message are alive.
         unsafe { api!(RedisModule_ReplyWithError)(self.ctx.raw(), message.as_ptr()) }
     }
 
-    /// A reply of another command.
     pub fn saved(&self, reply: &SavedReply) {
         match reply {
             SavedReply::Integer(value) => self.integer(*value),

@@ -10,7 +10,6 @@ use super::context::Ctx;
 use super::key::Access;
 use super::text::Text;
 
-/// The user who called, for questions about several keys.
 pub struct Caller {
     user: User,
 }
@@ -56,12 +55,6 @@ impl Drop for Caller {
 }
 
 impl Ctx<'_> {
-    /// Whether the user who called has permission for a key.
-    pub fn permits(self, key: &Text, access: Access) -> bool {
-        self.caller().may(key, access)
-    }
-
-    /// The user who called.
     pub fn caller(self) -> Caller {
         // What a primary or an AOF sends was permitted when it was first run.
         if self.has_flag(raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) {

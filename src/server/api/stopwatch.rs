@@ -8,12 +8,10 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// From now on.
     pub fn start() -> Stopwatch {
         Stopwatch { started: spent() }
     }
 
-    /// What was spent since.
     pub fn elapsed(&self) -> Duration {
         spent().saturating_sub(self.started)
     }

@@ -17,7 +17,6 @@ pub struct Arg<'a> {
 }
 
 impl<'a> Arg<'a> {
-    /// What the client sent.
     pub fn bytes(self) -> &'a [u8] {
         // SAFETY: the string lives for 'a, and nothing writes to it.
         unsafe { bytes_of(self.raw) }
@@ -60,7 +59,6 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// A new string.
     pub fn new(bytes: &[u8]) -> Text<'a> {
         // SAFETY: a context is only needed for automatic memory, which we do not use.
         Text::own(unsafe { api!(RedisModule_CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) })
@@ -82,12 +80,10 @@ impl<'a> Text<'a> {
         self.raw == other.raw || self.bytes() == other.bytes()
     }
 
-    /// For calls of the API.
     pub(in crate::server) fn raw(&self) -> *mut RedisModuleString {
         self.raw
     }
 
-    /// What it says.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the string is alive, and nothing writes to it.
         unsafe { bytes_of(self.raw) }

@@ -128,7 +128,6 @@ impl<'a> Effects<'a> {
         self.noted.push(Noted { key: key.clone(), change });
     }
 
-    /// Propagates all of them and sends their events.
     #[inline]
     pub fn propagate_and_notify(&mut self, ctx: Ctx) {
         if self.noted.is_empty() {
@@ -186,3 +185,6 @@ impl Drop for ClearOnDrop<'_, '_> {
         self.0.noted = SmallVec::new();
     }
 }
+
+#[cfg(test)]
+mod tests;

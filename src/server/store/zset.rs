@@ -305,7 +305,6 @@ impl<'c> SortedSet for ZSet<'c> {
     }
 }
 
-/// A cursor on an open key.
 pub struct KeyCursor<'s, 'c> {
     set: &'s mut ZSet<'c>,
     iteration: Iteration,
@@ -359,7 +358,6 @@ enum IterationState {
 }
 
 impl Iteration {
-    /// Moves to the next element, if there is one.
     #[inline]
     fn advance(&mut self) -> Option<*mut RedisModuleKey> {
         let key = self.key?;

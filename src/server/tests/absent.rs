@@ -53,7 +53,8 @@ macro_rules! answers {
     }};
 }
 
-fn install() {
+/// Sets the functions that a command without keys needs.
+pub fn install() {
     static ONCE: Once = Once::new();
     type Ctx = *mut RedisModuleCtx;
     type Text = *mut RedisModuleString;

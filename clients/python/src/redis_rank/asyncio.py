@@ -1,31 +1,65 @@
-"""The classes for redis.asyncio.Redis and RedisCluster. board.py, rate.py and due.py say what each method does."""
+"""The classes for redis.asyncio.Redis and redis.asyncio.RedisCluster. board.py, rate.py and due.py say what each method does."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from .base import BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
 from .board import BoardCalls
-from .call import Name
+from .call import Call, Name, Work
 from .due import ScheduleCalls
 from .rate import LeaseCalls, LimiterCalls, Spend
-from .run import asynchronous, run_async
-from .run import execute_async as execute
+from .send import Async, several
 from .shards import ShardedCalls
+from .shared import BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
 from .values import Entry, Verdict
-
+from .worker import AsyncWorker as Worker
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-__all__ = ["Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "execute"]
+__all__ = ["Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "Worker", "execute"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class Leaderboard(BaseLeaderboard):
+async def execute(client: Any, *calls: Call[Any], transaction: bool = False) -> list[Any]:
+    """Several calls in one round trip, in order: `await execute(client, board.calls.add("ann", 5), board.calls.top(3))`."""
+    return await Async(client).run(several(calls), transaction)
+
+
+def asynchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The method that sends what `build`, a method of `self.calls`, only describes."""
+
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return self.link.run(build(self.calls, *args, **kwargs))  # type: ignore[no-any-return]
+
+    return functools.wraps(build)(method)
+
+
+def _limiting(build: Callable[Concatenate[Any, P], Call[Verdict]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, Verdict]]:
+    """The same for a limiter, which may have to decide while the server is away."""
+
+    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Verdict:
+        call = build(self.calls, *args, **kwargs)
+        try:
+            return await self.link.run(call)  # type: ignore[no-any-return]
+        except Exception as error:
+            subject: Any = args[0] if args else kwargs.get("key", kwargs.get("rules"))
+            cost: Any = kwargs.get("cost", 1)
+            return self.decided(error, build.__name__, subject, cost)  # type: ignore[no-any-return]
+
+    return functools.wraps(build)(method)
+
+
+class Leaderboard(BaseLeaderboard[Async]):
     __doc__ = BaseLeaderboard.__doc__
+    _link = Async
 
     create = asynchronous(BoardCalls.create)
+    migrate = asynchronous(BoardCalls.migrate)
     create_like = asynchronous(BoardCalls.create_like)
     alter = asynchronous(BoardCalls.alter)
     info = asynchronous(BoardCalls.info)
@@ -69,9 +103,7 @@ class Leaderboard(BaseLeaderboard):
     get_attributes = asynchronous(BoardCalls.get_attributes)
     del_data = asynchronous(BoardCalls.del_data)
 
-    async def scan_all(
-        self, *, count: int | None = None, time: bool = False, data: bool = False
-    ) -> AsyncIterator[Entry]:
+    async def scan_all(self, *, count: int | None = None, time: bool = False, data: bool = False) -> AsyncIterator[Entry]:
         """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
         cursor = "0"
         while True:
@@ -82,33 +114,42 @@ class Leaderboard(BaseLeaderboard):
                 return
 
 
-class ShardedLeaderboard(BaseShardedLeaderboard):
+class ShardedLeaderboard(BaseShardedLeaderboard[Async]):
     __doc__ = BaseShardedLeaderboard.__doc__
+    _link = Async
 
     shards = asynchronous(ShardedCalls.shards)
     shard = asynchronous(ShardedCalls.shard)
     create = asynchronous(ShardedCalls.create)
+    migrate = asynchronous(ShardedCalls.migrate)
     add = asynchronous(ShardedCalls.add)
     add_many = asynchronous(ShardedCalls.add_many)
     incr = asynchronous(ShardedCalls.incr)
     remove = asynchronous(ShardedCalls.remove)
+    set_data = asynchronous(ShardedCalls.set_data)
+    put_data = asynchronous(ShardedCalls.put_data)
+    get_data = asynchronous(ShardedCalls.get_data)
+    del_data = asynchronous(ShardedCalls.del_data)
     count = asynchronous(ShardedCalls.count)
+    score = asynchronous(ShardedCalls.score)
     get = asynchronous(ShardedCalls.get)
-    friends = asynchronous(ShardedCalls.friends)
+    among = asynchronous(ShardedCalls.among)
     top = asynchronous(ShardedCalls.top)
     range = asynchronous(ShardedCalls.range)
     page = asynchronous(ShardedCalls.page)
     around = asynchronous(ShardedCalls.around)
     percentile = asynchronous(ShardedCalls.percentile)
+    for_score = asynchronous(ShardedCalls.for_score)
 
 
-class RateLimiter(BaseRateLimiter):
+class RateLimiter(BaseRateLimiter[Async]):
     __doc__ = BaseRateLimiter.__doc__
+    _link = Async
 
-    check = asynchronous(LimiterCalls.check)
-    peek = asynchronous(LimiterCalls.peek)
-    refund = asynchronous(LimiterCalls.refund)
-    check_all = asynchronous(LimiterCalls.check_all)
+    check = _limiting(LimiterCalls.check)
+    peek = _limiting(LimiterCalls.peek)
+    refund = _limiting(LimiterCalls.refund)
+    check_all = _limiting(LimiterCalls.check_all)
     reset = asynchronous(LimiterCalls.reset)
     throttle = asynchronous(LimiterCalls.throttle)
 
@@ -117,8 +158,9 @@ class RateLimiter(BaseRateLimiter):
         return enforced(key, await self.check(key, **options))
 
 
-class Lease(BaseLease):
+class Lease(BaseLease[Async]):
     __doc__ = BaseLease.__doc__
+    _link = Async
 
     acquire = asynchronous(LeaseCalls.acquire)
     release = asynchronous(LeaseCalls.release)
@@ -130,20 +172,22 @@ class Lease(BaseLease):
         return await self.renew_token(self.token)
 
     async def __aenter__(self) -> Self:
-        with self._entering():
-            await run_async(self.client, self._enter())
+        with self.entering():
+            await self.link.run(self.enter())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await run_async(self.client, self._exit(kind is not None))
+        await self.link.run(self.leave(kind is not None))
 
 
-class Schedule(BaseSchedule):
+class Schedule(BaseSchedule[Async]):
     __doc__ = BaseSchedule.__doc__
+    _link = Async
 
     add = asynchronous(ScheduleCalls.add)
+    again = asynchronous(ScheduleCalls.again)
     claim = asynchronous(ScheduleCalls.claim)
     pop = asynchronous(ScheduleCalls.pop)
     ack = asynchronous(ScheduleCalls.ack)

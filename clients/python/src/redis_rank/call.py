@@ -14,26 +14,34 @@ T = TypeVar("T")
 
 Number = int | float
 Name = str | bytes
+Words = list[Name | Number]
 Score = Number | Sequence[Number]
-NewScore = Number | Sequence[Number | None]  # None: the field stays as it is
+# None keeps a field as it is; a mapping sets the fields that it names.
+NewScore = Number | Sequence[Number | None] | Mapping[str, Number]
 NewScores = Mapping[str, NewScore] | Mapping[bytes, NewScore]
-Duration = str | int | float | timedelta
-Moment = int | datetime
+Duration = float | timedelta | str
+Moment = float | datetime
 
+READS = frozenset(
+    "RANK.INFO RANK.GET RANK.SCORE RANK.QUERY RANK.STATS RANK.TOPN RANK.RANGE RANK.PAGE RANK.AROUND RANK.BYSCORE "
+    "RANK.AMONG RANK.AFTER RANK.BEFORE RANK.SCAN RANK.COUNT RANK.FORSCORE RANK.PERCENTILE RANK.SCOREAT RANK.GETDATA "
+    "RANK.PERIODS RANK.SHARD RANK.SHARDS RATE.PEEK RATE.HELD DUE.INFO".split()
+)
 
 # The units of a duration, in milliseconds.
 _UNITS = {"ms": 1, "s": 1000, "": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LATEST = 1e11
 
 
 class Board(Protocol):
-    """What a write needs before it may run: a board that has been created at least once."""
+    """A declared board, which is created when a write finds that it is not there."""
 
-    made: bool
+    automatic: bool
 
     def create(self) -> Call[None]: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Call(Generic[T]):
     """One command. `board` is the declared one that it writes to; `wait` is there if it may block."""
 
@@ -44,8 +52,20 @@ class Call(Generic[T]):
     keyless: bool = False
     wait: Wait[T] | None = None
 
+    def key(self) -> bytes | None:
+        if self.keyless or not self.args:
+            return None
+        return self.args[1] if self.name == "RATE.ALL" else self.args[0]
 
-@dataclass(frozen=True, eq=False)
+    def packed(self) -> bytes:
+        """The command as it is sent."""
+        name, args = self.name.encode(), self.args
+        words = [b"*%d\r\n$%d\r\n%b\r\n" % (len(args) + 1, len(name), name)]
+        words += [b"$%d\r\n%b\r\n" % (len(arg), arg) for arg in args]
+        return b"".join(words)
+
+
+@dataclass(slots=True, eq=False)
 class Wait(Generic[T]):
     """For how many milliseconds a call blocks (0: forever), and the same call for another time."""
 
@@ -67,73 +87,96 @@ Work = Call[T] | Steps[T]
 
 
 def raw(name: str, *args: Name | Number) -> Call[Any]:
-    """Any other command, to send in the same pipeline. Its reply is returned as it is, in bytes."""
-    return Call(name, encode(args), lambda reply: reply)
+    """Any other command, to send with others. Its reply is returned as it is, in bytes.
+
+    In a cluster its first argument is taken for a key.
+    """
+    return Call(name, encode(args), lambda reply: reply, keyless=not args)
+
+
+def done(value: T) -> Call[T]:
+    """For a batch of nothing: no command is sent."""
+    return Call("", (), lambda _: value)
 
 
 # --- arguments --------------------------------------------------------------------------------------
 
 
-def encode(args: Iterable[Name | Number]) -> tuple[bytes, ...]:
-    return tuple(argument(arg) for arg in args)
-
-
 def argument(value: Name | Number) -> bytes:
+    kind = type(value)
+    if kind is str:
+        # A name that is not UTF-8 arrives as surrogates, and goes back as the same bytes.
+        return value.encode("utf-8", "surrogateescape")  # type: ignore[union-attr]
+    if kind is int or kind is float:
+        return repr(value).encode()
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
-        # A name that is not UTF-8 arrives as surrogates, and goes back as the same bytes.
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"expected a str, bytes, int or float, got {value!r}")
-    return repr(value).encode()
+    return str(int(value) if isinstance(value, int) else float(value)).encode()
+
+
+def encode(args: Iterable[Name | Number]) -> tuple[bytes, ...]:
+    return tuple([argument(arg) for arg in args])
+
+
+def known(options: Mapping[str, Any], kind: type) -> None:
+    """An option that does not exist is an error, also for those who do not use a type checker."""
+    for name in options:
+        if name not in kind.__annotations__:
+            raise TypeError(f"unknown option {name!r}, expected one of {', '.join(kind.__annotations__)}")
 
 
 def numbers(score: Score) -> list[Number]:
+    if isinstance(score, (int, float)):
+        return [score]
     if isinstance(score, (str, bytes)):
         raise TypeError(f"expected a number, or one for each field, got {score!r}")
-    return [score] if isinstance(score, (int, float)) else list(score)
+    return list(score)
 
 
-def new_scores(score: NewScore) -> list[Name | Number]:
-    values = [score] if isinstance(score, (int, float)) else score
-    if isinstance(values, (str, bytes)):
-        raise TypeError(f"expected a number, or one for each field, got {values!r}")
-    return ["*" if value is None else value for value in values]
-
-
-def option(word: str, value: Name | Number | None) -> list[Name | Number]:
+def option(word: str, value: Name | Number | None) -> Words:
     return [] if value is None else [word, value]
 
 
-def flags(**words: bool | None) -> list[Name | Number]:
+def flags(**words: bool | None) -> Words:
     return [word.upper() for word, given in words.items() if given]
 
 
-def duration(value: Duration) -> str:
+def milliseconds(value: Duration) -> int:
     """Seconds as a number, a timedelta, or text with a unit: 500ms, 30s, 5m, 2h, 1d."""
-    if isinstance(value, timedelta):
-        value = value.total_seconds()
+    if isinstance(value, str):
+        if not (match := re.fullmatch(r"(\d+)(ms|[smhd]?)", value, re.I)):
+            raise ValueError(f"expected seconds, a timedelta or text such as 500ms, 30s or 2h, got {value!r}")
+        return int(match[1]) * _UNITS[match[2].lower()]
+    if isinstance(value, bool) or not isinstance(value, (int, float, timedelta)):
+        raise TypeError(f"expected seconds, a timedelta or text such as 30s, got {value!r}")
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if not 0 <= seconds < _LATEST:
+        raise ValueError(f"a duration is in seconds, 0 or more, got {value!r}")
     # A short time must not become 0, which would block forever.
-    return value if isinstance(value, str) else f"{round(value * 1000) or int(value > 0)}ms"
+    return round(seconds * 1000) or int(seconds > 0)
 
 
-def milliseconds(value: Duration) -> int | None:
-    """The same as a number, or None for what the server will refuse."""
-    match = re.fullmatch(r"(\d+)(ms|[smhd]?)", duration(value))
-    return int(match[1]) * _UNITS[match[2]] if match else None
+def duration(value: Duration) -> str:
+    return f"{milliseconds(value)}ms"
 
 
 def moment(value: Moment) -> int:
-    """Unix time in milliseconds, or a datetime; one without a zone is in UTC."""
+    """Unix time in seconds, or a datetime (one without a zone is in UTC), as milliseconds."""
     if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
-        return round(aware.timestamp() * 1000)
-    return value
+        value = (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"expected Unix time in seconds or a datetime, got {value!r}")
+    if not abs(value) <= _LATEST:
+        raise ValueError(f"a time is a datetime or Unix time in seconds, got {value!r}: are these milliseconds?")
+    return round(value * 1000)
 
 
-def at(value: Moment | None) -> list[Name | Number]:
-    return option("AT", None if value is None else moment(value))
+def at(value: Moment | None, word: str = "AT") -> Words:
+    return [] if value is None else [word, moment(value)]
 
 
 def json_text(data: Mapping[str, Any]) -> str:
@@ -150,7 +193,6 @@ def text(value: bytes | str) -> str:
 def number(value: Any) -> Number:
     """An integer, a double, or either as text. A whole number is an int, as it is in JSON."""
     if isinstance(value, (bytes, str)):
-        value = text(value)
         try:
             return int(value)
         except ValueError:
@@ -159,6 +201,11 @@ def number(value: Any) -> Number:
         return int(value)
     result: Number = value
     return result
+
+
+def seconds(milliseconds: int | None) -> float | None:
+    """None for null, and for the negative numbers that mean "none"."""
+    return None if milliseconds is None or milliseconds < 0 else milliseconds / 1000
 
 
 def optional(parse: Callable[[Any], T]) -> Callable[[Any], T | None]:
@@ -188,10 +235,6 @@ def nothing(_reply: Any) -> None:
     return None
 
 
-def json_value(reply: Any) -> Any:
-    return json.loads(reply)
-
-
 def json_name(value: Any) -> str:
     """A name in JSON: text, or base64 where it is not UTF-8."""
-    return text(base64.b64decode(value["base64"])) if isinstance(value, dict) else str(value)
+    return value if type(value) is str else text(base64.b64decode(value["base64"]))

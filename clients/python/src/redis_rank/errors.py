@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from redis.exceptions import ClusterCrossSlotError, NoPermissionError, ResponseError
+import redis.exceptions as exceptions
+from redis.exceptions import ConnectionError, NoPermissionError, ResponseError
 
 if TYPE_CHECKING:
     from .values import Grant, Verdict
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 class RankError(Exception):
     """The base class of all errors of this package."""
+
+
+class OutcomeUnknown(RankError, ConnectionError):
+    """The connection broke after the command may have been sent: it may have been run or not.
+
+    The package does not send it again. `__cause__` is the error of redis-py.
+    """
 
 
 class CommandError(RankError, ResponseError):
@@ -23,6 +30,10 @@ class SchemaError(CommandError):
     """The board has another schema, or lacks what the command needs."""
 
 
+class NoBoard(CommandError):
+    """The key has no board with a schema."""
+
+
 class ValueOutOfRange(CommandError):
     """A score is out of the range of its field."""
 
@@ -31,12 +42,32 @@ class DamagedBoard(CommandError):
     """A core command has damaged the board: see RANK.VERIFY."""
 
 
+class TooBig(CommandError):
+    """More than the server's options allow: rank.max-rows, rank.max-hops or rank.rate-max-log."""
+
+
 class WrongType(CommandError):
     """The key holds something else."""
 
 
 class NotPermitted(RankError, NoPermissionError):
     """The user may not do this, or not with this key."""
+
+
+class CrossSlot(CommandError, exceptions.ClusterCrossSlotError):
+    """In a cluster, all keys of a command must be in one slot."""
+
+
+class TryAgain(CommandError, exceptions.TryAgainError):
+    """The slot is being moved, and a key that the command needs is not there at the moment."""
+
+
+class OutOfMemory(CommandError, exceptions.OutOfMemoryError):
+    """The server has no memory left for writes."""
+
+
+class Unblocked(CommandError):
+    """The server became a replica while a claim waited."""
 
 
 class ModuleNotLoaded(CommandError):
@@ -56,7 +87,7 @@ class LeaseDenied(RankError):
     """All leases are taken; `grant` says when one may become free."""
 
     def __init__(self, key: str, grant: Grant):
-        super().__init__(f"{key}: all {grant.limit} are taken, the next lease ends in {grant.retry_after_ms} ms")
+        super().__init__(f"{key}: all {grant.limit} are taken, the next lease ends in {grant.retry_after} s")
         self.grant = grant
 
 
@@ -68,25 +99,44 @@ class IncompleteAnswer(RankError):
     """Some shards of a board did not answer in time, so there is no exact answer."""
 
 
-# The first that matches the server's text decides. Names of fields and members are in quotes, and decide nothing.
-_BY_TEXT: tuple[tuple[str, type[CommandError]], ...] = (
-    ("WRONGTYPE ", WrongType),
-    (".*unknown command ", ModuleNotLoaded),
-    ("(in the board's period '.*': )?field '.*' takes ", ValueOutOfRange),
-    (".* RANK.VERIFY ", DamagedBoard),
-    ("(the board|the sorted set|ADOPT)|[^']* schema", SchemaError),
-)
+_BY_CODE: dict[str, type[CommandError]] = {
+    "SCHEMA": SchemaError, "NOBOARD": NoBoard, "OUTOFRANGE": ValueOutOfRange, "DAMAGED": DamagedBoard,
+    "TOOBIG": TooBig, "WRONGTYPE": WrongType, "UNBLOCKED": Unblocked,
+}  # fmt: skip
+# Errors that redis-py has classes for, without their codes.
+_BY_CLASS: dict[type[Exception], type[RankError]] = {
+    NoPermissionError: NotPermitted, exceptions.ClusterCrossSlotError: CrossSlot,
+    exceptions.OutOfMemoryError: OutOfMemory, exceptions.TryAgainError: TryAgain,
+}  # fmt: skip
 
 
 def translate(error: Exception) -> Exception:
     """Converts an error of the server to a class of this package; leaves other errors as they are."""
-    translated: Exception
-    if type(error) is NoPermissionError:
-        translated = NotPermitted(str(error))
-    elif type(error) in (ResponseError, ClusterCrossSlotError):
-        message = str(error)
-        translated = next((kind for text, kind in _BY_TEXT if re.match(text, message)), CommandError)(message)
-    else:
+    message = str(error)
+    kind = _BY_CLASS.get(type(error))
+    if kind is None and type(error) is ResponseError:
+        code, _, rest = message.partition(" ")
+        kind = _BY_CODE.get(code, CommandError)
+        if kind is not CommandError and kind is not WrongType:
+            message = rest
+        elif message.startswith("unknown command"):
+            kind = ModuleNotLoaded
+    if kind is None:
         return error
+    translated = kind(message)
     translated.__cause__ = error
     return translated
+
+
+# The server is away or cannot answer for a while. A wrong password is a ConnectionError of redis-py too, but no outage.
+_OUTAGES = (
+    ConnectionError, exceptions.TimeoutError, exceptions.ClusterDownError, exceptions.MasterDownError,
+    exceptions.ReadOnlyError, exceptions.TryAgainError, exceptions.RedisClusterException, OSError, TimeoutError,
+)  # fmt: skip
+_MISTAKES = (exceptions.AuthenticationError, exceptions.AuthorizationError)
+
+
+def is_outage(error: BaseException) -> bool:
+    if isinstance(error, ResponseError) and str(error).startswith("BUSY "):
+        return True
+    return isinstance(error, _OUTAGES) and not isinstance(error, _MISTAKES)

@@ -1,29 +1,31 @@
-"""Rate limits for HTTP: ASGI (Starlette, FastAPI) and WSGI (Flask).
+"""Rate limits for HTTP: ASGI (Starlette, FastAPI) and WSGI (Flask); redis_rank.fastapi limits single routes.
 
     app.add_middleware(AsgiRateLimit, client=redis.asyncio.Redis(), rules=[
         Rule("burst", "10/1s", lambda request: request.client),
         Rule("daily", "10000/1d", lambda request: request.headers.get("x-api-key")),
     ])
 
-All rules are asked in one call: a request counts for all of them, or for none. A denied one gets 429 with
-Retry-After; every response has the fields RateLimit-Policy and RateLimit of the IETF draft.
+All rules are asked at once: a request counts for all of them, or for none. A denied one gets 429 with Retry-After;
+every response has the fields RateLimit-Policy and RateLimit of the IETF draft.
 """
 
 from __future__ import annotations
 
-import asyncio
 import fnmatch
+import ipaddress
 import json
 import logging
-import re
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from .call import Call, milliseconds
-from .rate import LimiterCalls, Limits
-from .run import execute, execute_async
+from redis.crc import key_slot
+
+from .call import Call, Steps, known
+from .errors import is_outage
+from .rate import Algorithm, Failing, Fallback, LimiterCalls, Limits, Parsed, check_rules, total
+from .send import Async, Sync, succeeded
 from .values import Verdict
 
 if TYPE_CHECKING:
@@ -31,15 +33,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Answer = tuple[int, list[tuple[str, str]], bytes]
+Proxies = int | Sequence[str]
+
 _PROBLEM = "https://iana.org/assignments/http-problem-types#quota-exceeded"
-# A month has no fixed length.
-_CALENDAR = {"hour": 3600, "day": 86400, "week": 604800, "month": None, "year": None}
-_RULE = re.compile(r"(?P<limit>\d+)/((?P<time>\d+(ms|[smhd]?))|(?P<unit>hour|day|week|month|year))(/\d+)?", re.I)
 
 
 @dataclass(frozen=True)
 class Request:
-    """The request, as rules and costs see it. Header names are in lower case."""
+    """The request, as rules and costs see it. Header names are in lower case; `client` is the address of the client."""
 
     method: str
     path: str
@@ -56,31 +58,63 @@ class Rule:
     key: Callable[[Request], str | None] = lambda request: request.client
 
     def __post_init__(self) -> None:
-        # A mistake shall not pass for a server that does not answer.
-        if not _RULE.fullmatch(self.rule):
-            raise ValueError(f"a rule is limit/window, say 100/1m, got {self.rule!r}")
         if not (self.name.isascii() and self.name.isprintable()):
             raise ValueError(f"the name of a rule is printable ASCII, got {self.name!r}")
+        self.policy()
 
     def policy(self) -> str:
-        rule = _RULE.fullmatch(self.rule)
-        assert rule
-        time, unit = rule["time"], rule["unit"]
-        seconds = _CALENDAR[unit.lower()] if unit else _seconds(milliseconds(time.lower()) or 1)
-        return f"{_text(self.name)};q={rule['limit']}" + (f";w={seconds}" if seconds else "")
+        rule = Parsed(self.rule)
+        window = f";w={math.ceil(rule.window)}" if rule.has_fixed_length else ""
+        return f"{_text(self.name)};q={rule.limit}{window}"
 
 
 class Options(TypedDict, total=False):
     """`cost` is a function, or maps patterns of paths to units; 0 is free. `failing` is what happens if the server
     does not answer within `timeout` seconds. `refund` says which responses give the units back: by default those of
-    500 and above. In a cluster all keys must be in one slot, hence the braces in the prefix."""
+    500 and above. `trusted_proxies` is how many proxies append to X-Forwarded-For, or their networks."""
 
     cost: Callable[[Request], int] | Mapping[str, int]
-    failing: Literal["open", "closed"]
+    failing: Failing
     timeout: float
     refund: Callable[[int], bool]
     prefix: str
-    limits: Limits
+    algorithm: Algorithm
+    offset: str
+    trusted_proxies: Proxies
+
+
+class ClientAddress:
+    """Who sent a request: what the trusted proxies say, and the peer where there are none."""
+
+    def __init__(self, proxies: Proxies):
+        if isinstance(proxies, (str, bytes)) or (isinstance(proxies, int) and proxies < 0):
+            raise ValueError(f"trusted_proxies is a number, or a list of networks, got {proxies!r}")
+        self._hops = proxies if isinstance(proxies, int) else None
+        self._networks = [] if isinstance(proxies, int) else [ipaddress.ip_network(network) for network in proxies]
+
+    def __call__(self, peer: str, forwarded: str | None) -> str:
+        address, hops = peer, 0
+        # The nearest proxy has written the last one.
+        for said in reversed((forwarded or "").split(",")):
+            is_trusted = hops < self._hops if self._hops is not None else self._is_proxy(address)
+            if not is_trusted or not said.strip():
+                break
+            address, hops = _address(said.strip()), hops + 1
+        return address
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            parsed = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed in network for network in self._networks)
+
+
+def _address(said: str) -> str:
+    """Without a port: 192.0.2.1:80, [2001:db8::1]:80."""
+    if said.startswith("["):
+        return said[1:].partition("]")[0]
+    return said.partition(":")[0] if said.count(":") == 1 else said
 
 
 @dataclass(frozen=True)
@@ -93,16 +127,22 @@ class Asked:
 
 
 class Policies:
-    """What both kinds of middleware share: which calls to make, and what the answers mean."""
+    """What all kinds of middleware share: which calls to make, and what the answers mean."""
 
     def __init__(self, rules: Sequence[Rule], options: Options):
+        known(options, Options)
         self.rules = rules
         self.cost = options.get("cost", {})
-        self.closed = options.get("failing", "open") == "closed"
         self.timeout = options.get("timeout", 0.5)
+        self.fallback = Fallback(options.get("failing", "open"))
+        self.errors = 0
+        self.client_address = ClientAddress(options.get("trusted_proxies", 0))
         self.refunds_status = options.get("refund", _is_failure)
-        self.prefix = options.get("prefix", "{rate}:")
-        self.limits = options.get("limits", Limits())
+        self.prefix = options.get("prefix", "limit:")
+        self.limits: Limits = {"algorithm": options.get("algorithm", "GCRA")}
+        if "offset" in options:
+            self.limits["offset"] = options["offset"]
+        check_rules([rule.rule for rule in rules], self.limits)
         self.calls = LimiterCalls([], self.limits, self.prefix)
 
     def asked(self, request: Request) -> Asked:
@@ -116,54 +156,69 @@ class Policies:
         matching = (cost for pattern, cost in self.cost.items() if fnmatch.fnmatchcase(request.path, pattern))
         return next(matching, 1)
 
-    def check(self, asked: Asked) -> Call[Verdict] | None:
-        if not asked.rules or asked.cost == 0:
-            return None
+    def check(self, asked: Asked, is_cluster: bool) -> Steps[Verdict]:
         rules = [(key, rule.rule) for key, rule in zip(asked.keys, asked.rules)]
-        return self.calls.check_all(rules, cost=asked.cost)
+        if not is_cluster or len({key_slot(self.calls.key(key)) for key in asked.keys}) == 1:
+            [verdict] = yield [self.calls.check_all(rules, cost=asked.cost)]
+            return succeeded(verdict)  # type: ignore[no-any-return]
+        # The keys are on different nodes: each is asked by itself, and what was taken in vain is given back.
+        states = yield [self._one(rule).check(key, cost=asked.cost) for key, rule in rules]
+        if not all(states) or any(isinstance(state, Exception) for state in states):
+            taken = [at for at, state in enumerate(states) if isinstance(state, Verdict) and state.allowed]
+            given = yield [self._one(rules[at][1]).refund(rules[at][0], cost=asked.cost) for at in taken]
+            for at, state in zip(taken, given):
+                states[at] = state
+        return total([replace(succeeded(state), rule=at, rules=()) for at, state in enumerate(states, 1)])
+
+    def _one(self, rule: str) -> LimiterCalls:
+        return LimiterCalls([rule], self.limits, self.prefix)
 
     def refund(self, asked: Asked) -> list[Call[Verdict]]:
-        return [
-            LimiterCalls([rule.rule], self.limits, self.prefix).refund(key, cost=asked.cost)
-            for key, rule in zip(asked.keys, asked.rules)
-        ]
+        return [self._one(rule.rule).refund(key, cost=asked.cost) for key, rule in zip(asked.keys, asked.rules)]
+
+    def undecided(self, asked: Asked, error: Exception) -> Verdict | Answer | None:
+        """What to do without the server's verdict: another verdict, an answer, or None: let the request pass."""
+        if is_outage(error):
+            log.warning("the rate limiter does not answer: %r", error)
+            if self.fallback.failing == "local":
+                keys = [self.calls.key(key) for key in asked.keys]
+                return self.fallback.verdict(error, list(zip(keys, [rule.rule for rule in asked.rules])), asked.cost)
+        else:
+            self.errors += 1
+            log.error("the rate limiter is not set up correctly: %r", error)
+        return None if self.fallback.failing == "open" else self.failure()
 
     def fields(self, asked: Asked, verdict: Verdict) -> list[tuple[str, str]]:
         """The header fields of a response."""
         states = [
-            f"{_text(rule.name)};r={state.remaining};t={_seconds(state.reset_after_ms)}"
+            f"{_text(rule.name)};r={state.remaining};t={math.ceil(state.reset_after)}"
             for rule, state in zip(asked.rules, verdict.rules)
         ]
         policies = [rule.policy() for rule in asked.rules]
         fields = [("RateLimit-Policy", ", ".join(policies)), ("RateLimit", ", ".join(states))]
-        if verdict.limited and verdict.retry_after_ms >= 0:
-            fields.append(("Retry-After", str(max(1, _seconds(verdict.retry_after_ms)))))
+        if verdict.limited and verdict.retry_after is not None:
+            fields.append(("Retry-After", str(max(1, math.ceil(verdict.retry_after)))))
         return fields
 
-    def denial(self, asked: Asked, verdict: Verdict) -> tuple[int, list[tuple[str, str]], bytes]:
+    def problem(self, asked: Asked, verdict: Verdict) -> dict[str, Any]:
         violated = [rule.name for rule, state in zip(asked.rules, verdict.rules) if state.limited]
-        problem = {"type": _PROBLEM, "title": "Too many requests", "status": 429, "violated-policies": violated}
-        return self._answer(429, self.fields(asked, verdict), problem)
+        return {"type": _PROBLEM, "title": "Too many requests", "status": 429, "violated-policies": violated}
 
-    def failure(self) -> tuple[int, list[tuple[str, str]], bytes]:
-        problem = {"title": "The rate limiter does not answer", "status": 503}
-        return self._answer(503, [("Retry-After", "1")], problem)
+    def denial(self, asked: Asked, verdict: Verdict) -> Answer:
+        return _answer(429, self.fields(asked, verdict), self.problem(asked, verdict))
 
-    @staticmethod
-    def _answer(
-        status: int, fields: list[tuple[str, str]], problem: dict[str, Any]
-    ) -> tuple[int, list[tuple[str, str]], bytes]:
-        body = json.dumps(problem).encode()
-        content = [("Content-Type", "application/problem+json"), ("Content-Length", str(len(body)))]
-        return status, [*content, *fields], body
+    def failure(self) -> Answer:
+        return _answer(503, [("Retry-After", "1")], {"title": "The rate limiter does not answer", "status": 503})
+
+
+def _answer(status: int, fields: list[tuple[str, str]], problem: dict[str, Any]) -> Answer:
+    body = json.dumps(problem).encode()
+    content = [("Content-Type", "application/problem+json"), ("Content-Length", str(len(body)))]
+    return status, [*content, *fields], body
 
 
 def _is_failure(status: int) -> bool:
     return status >= 500
-
-
-def _seconds(milliseconds: int) -> int:
-    return -(-milliseconds // 1000)
 
 
 def _text(name: str) -> str:
@@ -179,23 +234,18 @@ class AsgiRateLimit:
 
     def __init__(self, app: Any, client: Any, rules: Sequence[Rule], **options: Unpack[Options]):
         self.app = app
-        self.client = client
         self.policies = Policies(rules, options)
+        self.link = Async(client, self.policies.timeout)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)  # type: ignore[no-any-return]
-        asked = self.policies.asked(_asgi_request(scope))
-        call = self.policies.check(asked)
-        if call is None:
+        asked = self.policies.asked(asgi_request(scope, self.policies.client_address))
+        verdict = await decide(self.link, self.policies, asked)
+        if verdict is None:
             return await self.app(scope, receive, send)  # type: ignore[no-any-return]
-        try:
-            [verdict] = await asyncio.wait_for(execute_async(self.client, call), self.policies.timeout)
-        except Exception as error:
-            log.warning("the rate limiter does not answer: %r", error)
-            if self.policies.closed:
-                return await _respond(send, *self.policies.failure())
-            return await self.app(scope, receive, send)  # type: ignore[no-any-return]
+        if isinstance(verdict, tuple):
+            return await _respond(send, *verdict)
         if verdict.limited:
             return await _respond(send, *self.policies.denial(asked, verdict))
 
@@ -216,19 +266,28 @@ class AsgiRateLimit:
             status = 500
             raise
         finally:
-            if status and self.policies.refunds_status(status):
-                await self._refund(asked)
-
-    async def _refund(self, asked: Asked) -> None:
-        try:
-            await asyncio.wait_for(execute_async(self.client, *self.policies.refund(asked)), self.policies.timeout)
-        except Exception as error:
-            log.warning("a refund failed: %r", error)
+            if status and verdict.source == "server" and self.policies.refunds_status(status):
+                for result in await self.link.send(self.policies.refund(asked)):
+                    if isinstance(result, Exception):
+                        log.warning("a refund failed: %r", result)
 
 
-def _asgi_request(scope: Any) -> Request:
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    return Request(scope["method"], scope["path"], headers, (scope.get("client") or ("",))[0])
+async def decide(link: Async, policies: Policies, asked: Asked) -> Verdict | Answer | None:
+    if not asked.rules or asked.cost == 0:
+        return None
+    try:
+        return await link.run(policies.check(asked, link.is_cluster))
+    except Exception as error:
+        return policies.undecided(asked, error)
+
+
+def asgi_request(scope: Any, client_address: ClientAddress) -> Request:
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        name, value = name.decode("latin-1"), value.decode("latin-1")
+        headers[name] = f"{headers[name]},{value}" if name in headers else value
+    client = client_address((scope.get("client") or ("",))[0], headers.get("x-forwarded-for"))
+    return Request(scope["method"], scope["path"], headers, client)
 
 
 def _encoded(fields: list[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
@@ -248,36 +307,34 @@ class WsgiRateLimit:
 
     def __init__(self, app: Any, client: Any, rules: Sequence[Rule], **options: Unpack[Options]):
         self.app = app
-        self.client = client
         self.policies = Policies(rules, options)
-        # The timeout must hold whatever the client's own is.
-        self._threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="redis-rank")
+        self.link = Sync(client, self.policies.timeout)
 
-    def _execute(self, *calls: Call[Any]) -> list[Any]:
-        future = self._threads.submit(execute, self.client, *calls)
+    def _decide(self, asked: Asked) -> Verdict | Answer | None:
+        if not asked.rules or asked.cost == 0:
+            return None
         try:
-            return future.result(self.policies.timeout)
-        finally:
-            future.cancel()
+            return self.link.run(self.policies.check(asked, self.link.is_cluster))
+        except Exception as error:
+            return self.policies.undecided(asked, error)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        asked = self.policies.asked(_wsgi_request(environ))
-        call = self.policies.check(asked)
-        if call is None:
+        asked = self.policies.asked(_wsgi_request(environ, self.policies.client_address))
+        verdict = self._decide(asked)
+        if verdict is None:
             return self.app(environ, start_response)  # type: ignore[no-any-return]
-        try:
-            [verdict] = self._execute(call)
-        except Exception as error:
-            log.warning("the rate limiter does not answer: %r", error)
-            if self.policies.closed:
-                return _start(start_response, *self.policies.failure())
-            return self.app(environ, start_response)  # type: ignore[no-any-return]
+        if isinstance(verdict, tuple):
+            return _start(start_response, *verdict)
         if verdict.limited:
             return _start(start_response, *self.policies.denial(asked, verdict))
 
-        response = _Response(
-            start_response, self.policies.fields(asked, verdict), lambda status: self._end(asked, status)
-        )
+        def end(status: int) -> None:
+            if status and verdict.source == "server" and self.policies.refunds_status(status):
+                for result in self.link.send(self.policies.refund(asked)):
+                    if isinstance(result, Exception):
+                        log.warning("a refund failed: %r", result)
+
+        response = _Response(start_response, self.policies.fields(asked, verdict), end)
         try:
             response.body = self.app(environ, response.start)
         except Exception:
@@ -285,13 +342,6 @@ class WsgiRateLimit:
             response.close()
             raise
         return response
-
-    def _end(self, asked: Asked, status: int) -> None:
-        if status and self.policies.refunds_status(status):
-            try:
-                self._execute(*self.policies.refund(asked))
-            except Exception as error:
-                log.warning("a refund failed: %r", error)
 
 
 class _Response:
@@ -322,9 +372,10 @@ class _Response:
             self.end(self.status)
 
 
-def _wsgi_request(environ: dict[str, Any]) -> Request:
+def _wsgi_request(environ: dict[str, Any], client_address: ClientAddress) -> Request:
     headers = {name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name.startswith("HTTP_")}
-    return Request(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "/"), headers, environ.get("REMOTE_ADDR", ""))
+    client = client_address(environ.get("REMOTE_ADDR", ""), headers.get("x-forwarded-for"))
+    return Request(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "/"), headers, client)
 
 
 def _start(start_response: Any, status: int, fields: list[tuple[str, str]], body: bytes) -> list[bytes]:

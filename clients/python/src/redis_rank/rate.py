@@ -1,19 +1,32 @@
-"""RATE.*: limiters and leases, as values."""
+"""RATE.*: limiters and leases, as values; and a limiter in memory for when the server is away."""
 
 from __future__ import annotations
 
+import json
+import math
+import re
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
-from .call import Call, Duration, Moment, Name, Number, duration, encode, flags, json_value, moment, option
+from .call import Call, Duration, Moment, Name, Words, argument, at, done, duration, encode, flags, known, milliseconds
+from .call import option, seconds
+from .errors import is_outage
 from .values import Grant, Held, Verdict
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
-Arguments = list[Name | Number]
 Algorithm = Literal["SLIDING", "FIXED", "COUNTER", "GCRA", "CALENDAR"]
+Failing = Literal["open", "closed", "local"]
+
+# A month and a year have no fixed length; these are for a limiter in memory.
+_CALENDAR = {"hour": 3600, "day": 86400, "week": 604800, "month": 2_592_000, "year": 31_536_000}
+_RULE = re.compile(r"(\d+)/(?:(\d+(?:ms|[smhd]?))|(hour|day|week|month|year))(?:/(\d+))?", re.I)
 
 
 class Limits(TypedDict, total=False):
@@ -33,71 +46,180 @@ class Spend(TypedDict, total=False):
     now: Moment
 
 
-def _now(now: Moment | None) -> Arguments:
-    return option("NOW", None if now is None else moment(now))
+class Parsed:
+    """A rule such as 100/1m, 10/1s/20 or 5/day, as a client can understand it."""
+
+    def __init__(self, rule: str):
+        match = _RULE.fullmatch(rule)
+        if not match or not int(match[1]):
+            raise ValueError(f"a rule is limit/window, such as 100/1m, got {rule!r}")
+        self.limit = int(match[1])
+        self.window = milliseconds(match[2]) / 1000 if match[2] else float(_CALENDAR[match[3].lower()])
+        self.is_calendar = match[3] is not None
+        self.has_fixed_length = not (match[3] and match[3].lower() in ("month", "year"))
+        self.burst = int(match[4]) if match[4] else None
+        if not 0.001 <= self.window <= 366 * 86400:
+            raise ValueError(f"a window is 1ms to 366d, got {rule!r}")
 
 
-def _spend(options: Spend) -> Arguments:
+def check_rules(rules: Iterable[str], limits: Limits) -> None:
+    """A mistake in a rule is an error at once, and does not pass for a server that does not answer."""
+    known(limits, Limits)
+    algorithm = limits.get("algorithm", "SLIDING").upper()
+    if algorithm not in ("SLIDING", "FIXED", "COUNTER", "GCRA", "CALENDAR"):
+        raise ValueError(f"algorithm is SLIDING, FIXED, COUNTER, GCRA or CALENDAR, got {algorithm!r}")
+    for rule in rules:
+        parsed = Parsed(rule)
+        if parsed.is_calendar != (algorithm == "CALENDAR"):
+            raise ValueError(f"the windows hour, day, week, month and year go with CALENDAR alone, got {rule!r}")
+        if parsed.burst and algorithm != "GCRA":
+            raise ValueError(f"a burst goes with GCRA alone, got {rule!r}")
+
+
+def total(states: Sequence[Verdict]) -> Verdict:
+    """The verdict of several rules: the longest wait, or the fewest units left."""
+    denied = [state for state in states if state.limited]
+    if denied:
+        worst = max(denied, key=lambda state: math.inf if state.retry_after is None else state.retry_after)
+    else:
+        worst = min(states, key=lambda state: state.remaining)
+    return replace(worst, rules=tuple(states))
+
+
+def _spend(options: Spend) -> Words:
+    if not options:
+        return []
+    known(options, Spend)
     penalty = options.get("penalty")
     words = option("COST", options.get("cost")) + flags(force=options.get("force"))
     words += option("PENALTY", None if penalty is None else duration(penalty))
-    return words + _now(options.get("now"))
+    return words + at(options.get("now"), "NOW")
 
 
-def _verdict(answer: dict[str, Any]) -> Verdict:
-    rules = tuple(_verdict(rule) for rule in answer.pop("rules", ()))
-    return Verdict(**answer, rules=rules)
+def _verdict(reply: Any) -> Verdict:
+    limited, limit, remaining, retry, reset, rule = reply[:6]
+    return Verdict(not limited, bool(limited), limit, remaining, None if retry < 0 else retry / 1000, reset / 1000, rule)
 
 
-def _parse(reply: Any) -> Verdict:
-    return _verdict(json_value(reply))
+_FIELDS = ("limited", "limit", "remaining", "retry_after_ms", "reset_after_ms", "rule")
+
+
+def _one_rule(reply: Any) -> Verdict:
+    verdict = _verdict(reply)
+    # The rule that the verdict is about is 0 while a penalty lasts.
+    verdict.rules = (replace(verdict, rule=1),)
+    return verdict
+
+
+def _several_rules(reply: Any) -> Verdict:
+    answer = json.loads(reply)
+    verdict = _verdict([answer[field] for field in _FIELDS])
+    verdict.rules = tuple([_verdict([rule[field] for field in _FIELDS]) for rule in answer["rules"]])
+    return verdict
 
 
 class LimiterCalls:
     """The commands of limiters that share their rules. Each method returns a Call."""
 
     def __init__(self, rules: Sequence[str], limits: Limits, prefix: str = ""):
+        check_rules(rules, limits)
         self.rules = rules
         self.prefix = prefix
-        self._limits: Arguments = [limits["algorithm"]] if "algorithm" in limits else []
+        self._limits: Words = [limits["algorithm"]] if "algorithm" in limits else []
         self._limits += option("BURST", limits.get("burst")) + option("OFFSET", limits.get("offset"))
+        # With several rules, each one's state.
+        self._tail = encode([*rules, *self._limits])
+        self._end = encode(["EACH", "JSON"]) if len(rules) != 1 else ()
+        self._parse = _several_rules if self._end else _one_rule
 
-    def _key(self, key: Name) -> Name:
-        return self.prefix + key if isinstance(key, str) else self.prefix.encode() + key
+    def key(self, key: Name) -> bytes:
+        return self.prefix.encode() + argument(key)
 
-    def _call(self, name: str, words: Iterable[Name | Number], parse: Callable[[Any], T]) -> Call[T]:
-        return Call(f"RATE.{name}", encode(words), parse)
-
-    def _ask(self, name: str, keys: Arguments, rules: Sequence[str], options: Arguments) -> Call[Verdict]:
-        return self._call(name, [*keys, *rules, *self._limits, *options, "EACH", "JSON"], _parse)
+    def _ask(self, name: str, key: Name, options: Words) -> Call[Verdict]:
+        words = (self.key(key), *self._tail, *encode(options), *self._end)
+        return Call(name, words, self._parse)
 
     def check(self, key: Name, **options: Unpack[Spend]) -> Call[Verdict]:
         """RATE.CHECK: whether this call may pass. If so, it is counted."""
-        return self._ask("CHECK", [self._key(key)], self.rules, _spend(options))
+        return self._ask("RATE.CHECK", key, _spend(options))
 
     def peek(self, key: Name, *, cost: int | None = None, now: Moment | None = None) -> Call[Verdict]:
         """RATE.PEEK: the same verdict, without counting; runs on replicas."""
-        return self._ask("PEEK", [self._key(key)], self.rules, option("COST", cost) + _now(now))
+        return self._ask("RATE.PEEK", key, option("COST", cost) + at(now, "NOW"))
 
     def refund(self, key: Name, *, cost: int | None = None, now: Moment | None = None) -> Call[Verdict]:
         """RATE.REFUND: give units back. Returns the state afterwards."""
-        return self._ask("REFUND", [self._key(key)], self.rules, option("COST", cost) + _now(now))
+        return self._ask("RATE.REFUND", key, option("COST", cost) + at(now, "NOW"))
 
     def check_all(
         self, rules: Mapping[str, str] | Sequence[tuple[Name, str]], **options: Unpack[Spend]
     ) -> Call[Verdict]:
         """RATE.ALL: several keys, each with its own rule. The call counts for all of them or for none."""
         pairs: list[tuple[Name, str]] = list(rules.items() if isinstance(rules, Mapping) else rules)
-        keys: Arguments = [len(pairs), *(self._key(key) for key, _ in pairs)]
-        return self._ask("ALL", keys, [rule for _, rule in pairs], _spend(options))
+        keys: Words = [len(pairs), *(self.key(key) for key, _ in pairs)]
+        words = [*keys, *(rule for _, rule in pairs), *self._limits, *_spend(options), "EACH", "JSON"]
+        return Call("RATE.ALL", encode(words), _several_rules)
 
     def reset(self, key: Name) -> Call[bool]:
         """RATE.RESET: delete the limiter. True if there was one."""
-        return self._call("RESET", [self._key(key)], bool)
+        return Call("RATE.RESET", (self.key(key),), bool)
 
     def throttle(self, key: Name, max_burst: int, count: int, period: int, quantity: int = 1) -> Call[list[int]]:
         """CL.THROTTLE, redis-cell's command, if rank.cl-throttle is on."""
-        return Call("CL.THROTTLE", encode([self._key(key), max_burst, count, period, quantity]), list)
+        return Call("CL.THROTTLE", encode([self.key(key), max_burst, count, period, quantity]), list)
+
+
+class Fallback:
+    """What decides while the server is away: "open", "closed", or "local", a bounded GCRA limiter in this process."""
+
+    def __init__(self, failing: Failing, most: int = 10_000):
+        if failing not in ("open", "closed", "local"):
+            raise ValueError(f"failing is 'open', 'closed' or 'local', got {failing!r}")
+        self.failing = failing
+        self._most = most
+        self._full_at: OrderedDict[bytes, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def verdict(
+        self, error: BaseException, pairs: Sequence[tuple[bytes, str]], cost: int, burst: int | None = None
+    ) -> Verdict:
+        """The verdict for keys and their rules; raises the error if it is no outage."""
+        if not is_outage(error):
+            raise error
+        rules = [Parsed(rule) for _, rule in pairs]
+        if self.failing != "local":
+            is_open = self.failing == "open"
+            states = [
+                Verdict(is_open, not is_open, rule.limit, rule.limit * is_open, 0 if is_open else 1, 0, at, self.failing)
+                for at, rule in enumerate(rules, 1)
+            ]
+        else:
+            states = self._local([key for key, _ in pairs], rules, cost, burst)
+        return total(states)
+
+    def _local(self, keys: Sequence[bytes], rules: Sequence[Parsed], cost: int, burst: int | None) -> list[Verdict]:
+        now = time.monotonic()
+        with self._lock:
+            debts = []
+            for key, rule in zip(keys, rules):
+                bucket, each = rule.burst or burst or rule.limit, rule.window / rule.limit
+                debt = max(0.0, self._full_at.get(b"%b %g" % (key, rule.window), 0.0) - now)
+                debts.append((bucket, each, debt, debt + cost * each - bucket * each))
+            passes = all(excess <= 1e-9 for *_, excess in debts)
+            states = []
+            for at, (key, rule, (bucket, each, debt, excess)) in enumerate(zip(keys, rules, debts), 1):
+                if passes:
+                    debt += cost * each
+                    name = b"%b %g" % (key, rule.window)
+                    self._full_at[name] = now + debt
+                    self._full_at.move_to_end(name)
+                fits = excess <= 1e-9
+                retry = None if cost > bucket else 0.0 if fits else excess
+                left = max(0, int(bucket - debt / each + 1e-9))
+                states.append(Verdict(fits, not fits, bucket, left, retry, debt, at, "local"))
+            while len(self._full_at) > self._most:
+                self._full_at.popitem(last=False)
+        return states
 
 
 class LeaseCalls:
@@ -106,24 +228,29 @@ class LeaseCalls:
     def __init__(self, key: Name, limit: int, lease: Duration):
         self.key = key
         self.limit = limit
-        self.lease = lease
+        self.lease = duration(lease)
 
-    def _call(self, name: str, words: Iterable[Name | Number], parse: Callable[[Any], T]) -> Call[T]:
-        return Call(f"RATE.{name}", encode([self.key, *words]), parse)
+    def _call(self, name: str, words: Iterable[Name | float], parse: Callable[[Any], T]) -> Call[T]:
+        return Call(name, encode([self.key, *words]), parse)
 
     def acquire(self, *, now: Moment | None = None) -> Call[Grant]:
         """RATE.ACQUIRE: a lease, if fewer than `limit` are held."""
-        words = [self.limit, duration(self.lease), *_now(now)]
-        return self._call("ACQUIRE", words, lambda reply: Grant(bool(reply[0]), *map(int, reply[1:])))
+
+        def parse(reply: Any) -> Grant:
+            limited, limit, remaining, retry, reset, token = map(int, reply[:6])
+            return Grant(not limited, bool(limited), limit, remaining, seconds(retry), reset / 1000, token)
+
+        return self._call("RATE.ACQUIRE", [self.limit, self.lease, *at(now, "NOW")], parse)
 
     def renew_token(self, token: int, *, lease: Duration | None = None, now: Moment | None = None) -> Call[bool]:
         """RATE.RENEW: extend a lease, counted from now. False if it is no longer held."""
-        return self._call("RENEW", [token, duration(self.lease if lease is None else lease), *_now(now)], bool)
+        words = [token, self.lease if lease is None else duration(lease), *at(now, "NOW")]
+        return self._call("RATE.RENEW", words, bool)
 
     def release(self, *tokens: int) -> Call[int]:
         """RATE.RELEASE: give leases back. Returns how many were still held."""
-        return self._call("RELEASE", tokens, int)
+        return self._call("RATE.RELEASE", tokens, int) if tokens else done(0)
 
     def held(self, *, now: Moment | None = None) -> Call[Held]:
         """RATE.HELD: how many leases are held."""
-        return self._call("HELD", _now(now), lambda reply: Held(reply[0], None if reply[1] < 0 else reply[1]))
+        return self._call("RATE.HELD", at(now, "NOW"), lambda reply: Held(reply[0], seconds(reply[1])))

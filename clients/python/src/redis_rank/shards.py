@@ -12,16 +12,16 @@ import itertools
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import redis.exceptions as exceptions
 
-from .board import BoardCalls, Kind, Schema, Write
-from .call import Call, Name, NewScore, NewScores, Number, Pause, Score, Steps, argument, encode, list_of, text
-from .errors import IncompleteAnswer
-from .run import succeeded
+from .board import BoardCalls, Kind, OneScore, Schema, Write
+from .call import Call, Moment, Name, NewScore, NewScores, Number, Pause, Score, Steps, argument, encode, known, list_of, text, READS
+from .errors import IncompleteAnswer, OutcomeUnknown
+from .send import succeeded, with_boards
 from .values import GroupRow, Page, Row
 
 if TYPE_CHECKING:
@@ -43,13 +43,14 @@ _REFUSED = (
     exceptions.MovedError, exceptions.AskError, exceptions.TryAgainError, exceptions.ClusterDownError,
     exceptions.BusyLoadingError, exceptions.ReadOnlyError, exceptions.MasterDownError,
 )  # fmt: skip
-# It may have been run: try again if that does no harm.
+# Nothing was written, or it was a read: try again.
 _LOST = (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.RedisClusterException, OSError)
 
 
 class ShardRead(TypedDict, total=False):
     kind: Literal["COMPETITION", "ORDINAL"]
     data: bool
+    time: bool
 
 
 def crc16(name: bytes) -> int:
@@ -160,7 +161,7 @@ def merge(order: Order, windows: list[Window], kind: Kind) -> Merged | None:
 class ShardedCalls:
     """The commands of a board that is cut into shards."""
 
-    def __init__(self, name: str, shards: int, schema: Schema, timeout: float):
+    def __init__(self, name: str, shards: int, schema: Schema, timeout: float, create: str = "auto"):
         if schema.get("periods"):
             raise ValueError("a board with shards has no periods")
         self.name = name
@@ -171,31 +172,37 @@ class ShardedCalls:
         # Attributes are in the slot of their shard.
         hashes = [None] * shards if data is None else keys_of(data, shards)
         self.boards = [
-            BoardCalls(key, {**schema, "data": hash_name} if hash_name else schema, None, ["SHARD", index, shards])
+            BoardCalls(key, {**schema, "data": hash_name} if hash_name else schema, None, ["SHARD", index, shards], create)
             for index, (key, hash_name) in enumerate(zip(self.keys, hashes))
         ]
 
     # --- rounds -----------------------------------------------------------------------------------------
 
-    def _round(
-        self, calls: Sequence[Call[Any]], again: tuple[type[Exception], ...] = _REFUSED + _LOST
-    ) -> Steps[list[Any]]:
-        """The results of all calls; those that failed for a while are tried again."""
+    def _round(self, calls: Sequence[Call[Any]]) -> Steps[list[Any]]:
+        """The results of all calls; those that failed for a while, and were not run, are tried again."""
         end = time.monotonic() + self.timeout
-        results = yield calls
-        while failed := [at for at, result in enumerate(results) if isinstance(result, again)]:
+        results = yield from with_boards(calls)
+        while failed := [at for at, result in enumerate(results) if self._may_repeat(calls[at], result)]:
             if time.monotonic() >= end:
                 error = results[failed[0]]
                 raise IncompleteAnswer(f"{len(failed)} of {len(calls)} calls got no answer: {error!r}") from error
             yield Pause(_PAUSE)
-            for at, result in zip(failed, (yield [calls[at] for at in failed])):
+            for at, result in zip(failed, (yield from with_boards([calls[at] for at in failed]))):
                 results[at] = result
         return [succeeded(result) for result in results]
+
+    @staticmethod
+    def _may_repeat(call: Call[Any], result: Any) -> bool:
+        if isinstance(result, OutcomeUnknown):
+            # These do the same if they are run twice.
+            return call.name in READS or call.name in ("RANK.REM", "RANK.CREATE", "RANK.PUTDATA", "RANK.DELDATA")
+        return isinstance(result, _REFUSED + _LOST)
 
     def _home(self, member: Name) -> int:
         return crc16(argument(member)) % len(self.boards)
 
     def _kind(self, options: ShardRead) -> Kind:
+        known(options, ShardRead)
         kind: Kind = options.get("kind", self.order.kind)
         if kind not in ("COMPETITION", "ORDINAL"):
             raise ValueError(f"ranks over shards are COMPETITION or ORDINAL, got {kind}")
@@ -212,13 +219,22 @@ class ShardedCalls:
     # --- writes -----------------------------------------------------------------------------------------
 
     def create(self) -> Steps[None]:
-        """Creates all shards. Other writes create those they need."""
+        """Creates all shards. With create="auto", writes create those they need."""
         yield from self._round([board.create() for board in self.boards])
+
+    def migrate(self) -> Steps[None]:
+        """Makes every shard what is declared, as far as RANK.ALTER can."""
+        for board in self.boards:
+            yield from board.migrate()
+
+    def _at_home(self, method: str, member: Name, *args: Any, **options: Any) -> Steps[Any]:
+        """A call to the member's shard."""
+        [result] = yield from self._round([getattr(self.boards[self._home(member)], method)(member, *args, **options)])
+        return result
 
     def add(self, member: Name, score: NewScore, **options: Unpack[Write]) -> Steps[int]:
         """RANK.ADD to the member's shard."""
-        [added] = yield from self._round([self.boards[self._home(member)].add(member, score, **options)])
-        return int(added)
+        return (yield from self._at_home("add", member, score, **options))  # type: ignore[no-any-return]
 
     def add_many(self, scores: NewScores, **options: Unpack[Write]) -> Steps[int]:
         """RANK.ADD to each shard: all or none of a shard's members are written."""
@@ -227,13 +243,28 @@ class ShardedCalls:
             parts.setdefault(self._home(member), {})[member] = score
         return sum((yield from self._round([self.boards[at].add_many(part, **options) for at, part in parts.items()])))
 
-    def incr(self, member: Name, delta: Score) -> Steps[tuple[Number, ...] | None]:
-        """RANK.INCR. If the connection is lost, it fails, because nobody knows whether the increment was made."""
-        [scores] = yield from self._round([self.boards[self._home(member)].incr(member, delta)], _REFUSED)
-        return scores  # type: ignore[no-any-return]
+    def incr(self, member: Name, delta: Score, *, at: Moment | None = None) -> Steps[OneScore | None]:
+        """RANK.INCR: the new score, or one for each field; None if KEEP refused the member."""
+        return (yield from self._at_home("incr", member, delta, at=at))  # type: ignore[no-any-return]
+
+    def set_data(self, member: Name, data: Mapping[str, str], *, nx: bool = False) -> Steps[int]:
+        """RANK.SETDATA: set some attributes, as strings. Returns how many are new."""
+        return (yield from self._at_home("set_data", member, data, nx=nx))  # type: ignore[no-any-return]
+
+    def put_data(self, member: Name, data: Mapping[str, Any]) -> Steps[None]:
+        """RANK.PUTDATA: replace all attributes; numbers, booleans and nested values keep their types."""
+        yield from self._at_home("put_data", member, data)
+
+    def get_data(self, member: Name) -> Steps[dict[str, str] | None]:
+        """RANK.GETDATA: all attributes as text."""
+        return (yield from self._at_home("get_data", member))  # type: ignore[no-any-return]
+
+    def del_data(self, member: Name, *attributes: str) -> Steps[int]:
+        """RANK.DELDATA: remove some attributes, or all. Returns how many were removed."""
+        return (yield from self._at_home("del_data", member, *attributes))  # type: ignore[no-any-return]
 
     def remove(self, *members: Name) -> Steps[int]:
-        """RANK.REM: how many were removed."""
+        """RANK.REM: how many were removed. If it had to be repeated, those of the first attempt are not counted."""
         return sum((yield from self._round([self.boards[self._home(member)].remove(member) for member in members])))
 
     # --- reads ------------------------------------------------------------------------------------------
@@ -242,10 +273,32 @@ class ShardedCalls:
         """RANK.COUNT of all shards: one round."""
         return sum((yield from self._round([board.count(low, high) for board in self.boards])))
 
+    def score(self, member: Name) -> Steps[OneScore | None]:
+        """RANK.SCORE: a number, or one for each field; None if it is not on the board."""
+        return (yield from self._at_home("score", member))  # type: ignore[no-any-return]
+
+    def for_score(
+        self,
+        score: Score,
+        *,
+        kind: Literal["COMPETITION", "ORDINAL"] | None = None,
+        at: Moment | None = None,
+        member: Name | None = None,
+    ) -> Steps[int]:
+        """RANK.FORSCORE in the whole board: the rank that a newcomer with this score would get."""
+        of = self._kind({"kind": kind} if kind else {})
+        ranks = yield from self._round([board.for_score(score, kind=of, at=at, member=member) for board in self.boards])
+        return 1 + sum(int(rank) - 1 for rank in ranks)
+
     def get(self, member: Name, **options: Unpack[ShardRead]) -> Steps[Row | None]:
         """The member's row, with its rank in the whole board: its shard, then one round to the others."""
         row = yield from self._find(member, options)
-        return None if row is None else (yield from self._ranked([row], self._kind(options)))[0]
+        return None if row is None else self._shown((yield from self._ranked([row], self._kind(options))), options)[0]
+
+    @staticmethod
+    def _shown(rows: list[Any], options: ShardRead) -> list[Any]:
+        """Rows as the caller wants them; the times are needed to merge them."""
+        return rows if options.get("time") else [replace(row, time=None) for row in rows]
 
     def _find(self, member: Name, options: ShardRead) -> Steps[Row | None]:
         call = self.boards[self._home(member)].get(
@@ -274,7 +327,7 @@ class ShardedCalls:
             return board.for_score(row.scores, kind=kind, at=row.time, member=row.member)
         return board.for_score(row.scores, kind=kind)
 
-    def friends(self, members: Sequence[Name], **options: Unpack[ShardRead]) -> Steps[list[GroupRow]]:
+    def among(self, members: Sequence[Name], **options: Unpack[ShardRead]) -> Steps[list[GroupRow]]:
         """The ranking within a group, like RANK.AMONG: two rounds."""
         parts: dict[int, list[Name]] = {}
         for member in members:
@@ -287,25 +340,31 @@ class ShardedCalls:
         rows.sort(key=self.order.key)
         fields = [self.order.fields_key(row.scores) for row in rows]
         places = [at if kind == "ORDINAL" else bisect_left(fields, fields[at]) for at in range(len(rows))]
-        return [replace(row, place=place + 1) for row, place in zip(rows, places)]
+        return self._shown([replace(row, place=place + 1) for row, place in zip(rows, places)], options)
 
     def top(self, n: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
         """The best n: one round, or two if one shard has more than its share of them."""
         _at_least(0, n=n)
-        return (yield from self._windows_until([(0, 0)] * len(self.boards), 1, n, options))
+        return self._shown((yield from self._windows_until([(0, 0)] * len(self.boards), 1, n, options)), options)
 
-    def range(self, start: int, n: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
-        """n rows from a position, from 1: a few rounds wherever it is."""
-        _at_least(1, start=start)
-        _at_least(0, n=n)
+    def range(self, start: int, stop: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
+        """By position, from 1, both ends included; negative positions count from the end. A few rounds anywhere."""
+        if start == 0 or stop == 0:
+            raise ValueError("positions begin at 1, or at -1 from the end, got 0")
+        if start < 0 or stop < 0:
+            members = yield from self.count()
+            start = max(1, start + members + 1) if start < 0 else start
+            stop = stop + members + 1 if stop < 0 else stop
+        if stop < start:
+            return []
         located = yield from self._locate(start - 1)
-        return (yield from self._windows_until(located, start, n, options))
+        return self._shown((yield from self._windows_until(located, start, stop - start + 1, options)), options)
 
     def page(self, page: int, size: int, **options: Unpack[ShardRead]) -> Steps[Page]:
         """A page from 1, with the number of pages and members."""
         _at_least(1, page=page, size=size)
         members = yield from self.count()
-        rows = yield from self.range((page - 1) * size + 1, size, **options)
+        rows = yield from self.range((page - 1) * size + 1, page * size, **options)
         return Page(page, -(-members // size), members, rows)
 
     def around(self, member: Name, distance: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
@@ -325,7 +384,7 @@ class ShardedCalls:
                     break
                 found = self._neighbours(windows, row, distance, self._kind(options))
                 if found is not None:
-                    return found
+                    return self._shown(found, options)
                 share *= 2
         raise IncompleteAnswer(f"{text(argument(member))} was written all the time")
 

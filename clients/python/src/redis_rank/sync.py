@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from .base import BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
 from .board import BoardCalls
-from .call import Name
+from .call import Call, Name, Work
 from .due import ScheduleCalls
 from .rate import LeaseCalls, LimiterCalls, Spend
-from .run import execute, run, sync
+from .send import Sync, several
 from .shards import ShardedCalls
+from .shared import BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
 from .values import Entry, Verdict
 
 if TYPE_CHECKING:
@@ -20,11 +21,45 @@ if TYPE_CHECKING:
 
 __all__ = ["Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "execute"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-class Leaderboard(BaseLeaderboard):
+
+def execute(client: Any, *calls: Call[Any], transaction: bool = False) -> list[Any]:
+    """Several calls in one round trip, in order: `execute(client, board.calls.add("ann", 5), board.calls.top(3))`."""
+    return Sync(client).run(several(calls), transaction)
+
+
+def sync(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], T]:
+    """The method that sends what `build`, a method of `self.calls`, only describes."""
+
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.link.run(build(self.calls, *args, **kwargs))  # type: ignore[no-any-return]
+
+    return functools.wraps(build)(method)
+
+
+def _limiting(build: Callable[Concatenate[Any, P], Call[Verdict]]) -> Callable[Concatenate[Any, P], Verdict]:
+    """The same for a limiter, which may have to decide while the server is away."""
+
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Verdict:
+        call = build(self.calls, *args, **kwargs)
+        try:
+            return self.link.run(call)  # type: ignore[no-any-return]
+        except Exception as error:
+            subject: Any = args[0] if args else kwargs.get("key", kwargs.get("rules"))
+            cost: Any = kwargs.get("cost", 1)
+            return self.decided(error, build.__name__, subject, cost)  # type: ignore[no-any-return]
+
+    return functools.wraps(build)(method)
+
+
+class Leaderboard(BaseLeaderboard[Sync]):
     __doc__ = BaseLeaderboard.__doc__
+    _link = Sync
 
     create = sync(BoardCalls.create)
+    migrate = sync(BoardCalls.migrate)
     create_like = sync(BoardCalls.create_like)
     alter = sync(BoardCalls.alter)
     info = sync(BoardCalls.info)
@@ -78,33 +113,42 @@ class Leaderboard(BaseLeaderboard):
                 return
 
 
-class ShardedLeaderboard(BaseShardedLeaderboard):
+class ShardedLeaderboard(BaseShardedLeaderboard[Sync]):
     __doc__ = BaseShardedLeaderboard.__doc__
+    _link = Sync
 
     shards = sync(ShardedCalls.shards)
     shard = sync(ShardedCalls.shard)
     create = sync(ShardedCalls.create)
+    migrate = sync(ShardedCalls.migrate)
     add = sync(ShardedCalls.add)
     add_many = sync(ShardedCalls.add_many)
     incr = sync(ShardedCalls.incr)
     remove = sync(ShardedCalls.remove)
+    set_data = sync(ShardedCalls.set_data)
+    put_data = sync(ShardedCalls.put_data)
+    get_data = sync(ShardedCalls.get_data)
+    del_data = sync(ShardedCalls.del_data)
     count = sync(ShardedCalls.count)
+    score = sync(ShardedCalls.score)
     get = sync(ShardedCalls.get)
-    friends = sync(ShardedCalls.friends)
+    among = sync(ShardedCalls.among)
     top = sync(ShardedCalls.top)
     range = sync(ShardedCalls.range)
     page = sync(ShardedCalls.page)
     around = sync(ShardedCalls.around)
     percentile = sync(ShardedCalls.percentile)
+    for_score = sync(ShardedCalls.for_score)
 
 
-class RateLimiter(BaseRateLimiter):
+class RateLimiter(BaseRateLimiter[Sync]):
     __doc__ = BaseRateLimiter.__doc__
+    _link = Sync
 
-    check = sync(LimiterCalls.check)
-    peek = sync(LimiterCalls.peek)
-    refund = sync(LimiterCalls.refund)
-    check_all = sync(LimiterCalls.check_all)
+    check = _limiting(LimiterCalls.check)
+    peek = _limiting(LimiterCalls.peek)
+    refund = _limiting(LimiterCalls.refund)
+    check_all = _limiting(LimiterCalls.check_all)
     reset = sync(LimiterCalls.reset)
     throttle = sync(LimiterCalls.throttle)
 
@@ -113,8 +157,9 @@ class RateLimiter(BaseRateLimiter):
         return enforced(key, self.check(key, **options))
 
 
-class Lease(BaseLease):
+class Lease(BaseLease[Sync]):
     __doc__ = BaseLease.__doc__
+    _link = Sync
 
     acquire = sync(LeaseCalls.acquire)
     release = sync(LeaseCalls.release)
@@ -126,20 +171,22 @@ class Lease(BaseLease):
         return self.renew_token(self.token)
 
     def __enter__(self) -> Self:
-        with self._entering():
-            run(self.client, self._enter())
+        with self.entering():
+            self.link.run(self.enter())
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        run(self.client, self._exit(kind is not None))
+        self.link.run(self.leave(kind is not None))
 
 
-class Schedule(BaseSchedule):
+class Schedule(BaseSchedule[Sync]):
     __doc__ = BaseSchedule.__doc__
+    _link = Sync
 
     add = sync(ScheduleCalls.add)
+    again = sync(ScheduleCalls.again)
     claim = sync(ScheduleCalls.claim)
     pop = sync(ScheduleCalls.pop)
     ack = sync(ScheduleCalls.ack)

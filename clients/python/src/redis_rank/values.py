@@ -1,78 +1,70 @@
-"""What the commands return."""
+"""What the commands return: times are Unix time in seconds, durations are seconds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .call import Number
 
 
-class _Scored:
-    __slots__ = ()
-    scores: tuple[Number, ...] | None
+@dataclass(slots=True)
+class Row:
+    """A member of a board. `score` is the score of a board with one field; of others, the first.
 
-    @property
-    def score(self) -> Number:
-        """The score of a board with one field; of others, the first."""
-        if not self.scores:
-            raise ValueError("it is not on the board: there is no score")
-        return self.scores[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Row(_Scored):
-    """A member of a board. `time` is there with time=True, `data` with data=True."""
+    `time` is there with time=True, `data` with data=True.
+    """
 
     rank: int
     member: str
+    score: Number
     scores: tuple[Number, ...]
-    time: int | None = None
+    time: float | None = None
     data: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRow(_Scored):
+@dataclass(slots=True)
+class GroupRow:
     """A member among others: its place in that group and its rank on the board."""
 
     place: int
     rank: int
     member: str
+    score: Number
     scores: tuple[Number, ...]
-    time: int | None = None
+    time: float | None = None
     data: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry(_Scored):
+@dataclass(slots=True)
+class Entry:
     """A member as a scan returns it, without a rank."""
 
     member: str
+    score: Number
     scores: tuple[Number, ...]
-    time: int | None = None
+    time: float | None = None
     data: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change(_Scored):
+@dataclass(slots=True)
+class Change:
     """
     What a write did to one member. If it is not on the board now, it has no rank and no scores; if it is new, it has no
-    previous ones.
+    previous ones. `improved` is true if it is new, or better than before on the fields.
     """
 
     rank: int | None
     previous_rank: int | None
     member: str
+    score: Number | None
+    previous_score: Number | None
     scores: tuple[Number, ...] | None
     previous_scores: tuple[Number, ...] | None
-
-    @property
-    def previous_score(self) -> Number | None:
-        """The previous score of a board with one field; of others, the first. None if the member is new."""
-        return self.previous_scores[0] if self.previous_scores else None
+    improved: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tied:
     """Members that are equal on all fields. `data` maps each to its attributes, with data=True."""
 
@@ -81,7 +73,7 @@ class Tied:
     data: dict[str, dict[str, Any] | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Page:
     page: int
     pages: int
@@ -89,7 +81,7 @@ class Page:
     rows: list[Row]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scan:
     """One step of a scan; `cursor` is "0" when it was the last."""
 
@@ -113,7 +105,7 @@ class BoardInfo:
     update: str
     layout: str
     overflow: int  # members that do not fit their score
-    since: int | None  # Unix milliseconds that tie times are counted from
+    since: float | None  # tie times are counted from here
     data: str | None
     periods: tuple[dict[str, Any], ...]
     shard: tuple[int, int] | None
@@ -136,59 +128,60 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class PeriodBoard:
-    """The board of one period; times are Unix milliseconds."""
+    """The board of one period."""
 
     unit: str
     id: str
     key: str
-    start: int
-    end: int
+    start: float
+    end: float
     members: int
-    expires: int | None
+    expires: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verdict:
-    """What a limiter says. True in an `if` when the call may pass."""
+    """What a limiter says. True in an `if` when the call may pass.
 
+    `retry_after` is None if the cost can never fit. `source` is "server", or what decided while it was away.
+    """
+
+    allowed: bool
     limited: bool
     limit: int
     remaining: int
-    retry_after_ms: int
-    reset_after_ms: int
+    retry_after: float | None
+    reset_after: float
     rule: int
+    source: Literal["server", "open", "closed", "local"] = "server"
     rules: tuple[Verdict, ...] = ()
 
     def __bool__(self) -> bool:
-        return not self.limited
-
-    @property
-    def retry_after(self) -> float | None:
-        """Seconds until the same call could pass; None if it never can."""
-        return None if self.retry_after_ms < 0 else self.retry_after_ms / 1000
+        return self.allowed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Grant:
     """The answer to a request for a lease. True in an `if` when it was granted."""
 
+    allowed: bool
     limited: bool
     limit: int
     remaining: int
-    retry_after_ms: int
-    reset_after_ms: int
+    retry_after: float | None
+    reset_after: float
     token: int
 
     def __bool__(self) -> bool:
-        return not self.limited
+        return self.allowed
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How many leases are held, and when the next one ends (None: none is held)."""
+    """How many leases are held, and in how many seconds the next one ends (None: none is held)."""
 
     held: int
-    next_end_ms: int | None
+    next_end: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +191,15 @@ class Claim:
     item: str
     token: int
     attempt: int
-    due_ms: int
+    due: float
+    data: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
     item: str
-    due_ms: int
+    due: float
+    data: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,4 +208,4 @@ class ScheduleInfo:
     due: int
     claimed: int
     invalid: int
-    next_ms: int | None
+    next: float | None

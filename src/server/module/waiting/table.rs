@@ -38,13 +38,11 @@ pub struct Queue {
     next_check: Option<u64>,
 }
 
-/// All waiting clients.
 pub struct Table {
     /// By their numbers. A number is used again once nobody waits for its key.
-    queues: Vec<Option<Queue>>,
-    /// The positions without a queue.
+    queues: BTreeMap<u64, Queue>,
+    /// Lower numbers that no queue has.
     free: BTreeSet<u64>,
-    /// The number of a key's queue.
     numbers: BTreeMap<(c_int, Vec<u8>), u64>,
     /// The queue and the arrival of each client.
     positions: BTreeMap<Blocked, (u64, u64)>,
@@ -61,7 +59,7 @@ unsafe impl Send for Table {}
 impl Table {
     pub const fn new() -> Table {
         Table {
-            queues: Vec::new(),
+            queues: BTreeMap::new(),
             free: BTreeSet::new(),
             numbers: BTreeMap::new(),
             positions: BTreeMap::new(),
@@ -71,17 +69,14 @@ impl Table {
         }
     }
 
-    /// How many clients wait.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
 
-    /// For how many keys they wait.
     pub fn keys(&self) -> usize {
         self.numbers.len()
     }
 
-    /// The number of a key's queue.
     pub fn number_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
         if self.numbers.is_empty() {
             return None;
@@ -90,7 +85,7 @@ impl Table {
     }
 
     pub fn queue(&mut self, number: u64) -> Option<&mut Queue> {
-        self.queues.get_mut(usize::try_from(number).ok()?)?.as_mut()
+        self.queues.get_mut(&number)
     }
 
     /// Puts a client at the end of the queue of a key. Returns the number of the queue.
@@ -106,25 +101,20 @@ impl Table {
     }
 
     fn add_queue(&mut self, database: c_int, name: &Text) -> u64 {
-        let queue = Some(Queue::new(database, name));
         let number = self.free.pop_first().unwrap_or(self.queues.len() as u64);
-        match usize::try_from(number).ok().and_then(|at| self.queues.get_mut(at)) {
-            Some(unused) => *unused = queue,
-            None => self.queues.push(queue),
-        }
+        self.queues.insert(number, Queue::new(database, name));
         self.numbers.insert((database, name.bytes().to_vec()), number);
         number
     }
 
     fn remove_queue(&mut self, number: u64) {
-        let Some(queue) = usize::try_from(number).ok().and_then(|at| self.queues.get_mut(at)?.take()) else { return };
+        let Some(queue) = self.queues.remove(&number) else { return };
         self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
         if let Some(at) = queue.next_check {
             self.checks.remove(&(at, number));
         }
         self.free.insert(number);
         if self.numbers.is_empty() {
-            self.queues = Vec::new();
             self.free.clear();
         }
     }
@@ -200,12 +190,10 @@ impl Queue {
         }
     }
 
-    /// The clients, in the order of arrival.
     pub fn waiters(&self) -> impl Iterator<Item = &Waiter> {
         self.waiters.values()
     }
 
-    /// The earliest deadline.
     pub fn deadline(&self) -> Option<u64> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }

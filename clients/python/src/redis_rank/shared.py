@@ -1,0 +1,178 @@
+"""What the sync and the asyncio classes share: how they are made."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from .board import BoardCalls, Schema
+from .call import Call, Duration, Name, Pause, Steps, milliseconds, text
+from .due import ScheduleCalls
+from .errors import LeaseDenied, LeaseLost, RateLimited
+from .rate import Failing, Fallback, LeaseCalls, LimiterCalls, Limits
+from .send import Async, Sync, one, succeeded
+from .shards import ShardedCalls
+from .values import Claim, Verdict
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Link = TypeVar("Link", Sync, Async)
+Create = Literal["auto", "never"]
+
+
+class BaseLeaderboard(Generic[Link]):
+    """A board, declared once. Its first write creates it; with create="never" that is an error.
+
+    `client` is a Redis or RedisCluster. Names of members are str; with members=bytes they are bytes.
+    """
+
+    _link: type[Link]
+
+    def __init__(
+        self,
+        client: Any,
+        key: Name,
+        *,
+        members: Callable[[bytes], Any] | None = None,
+        create: Create = "auto",
+        **schema: Unpack[Schema],
+    ):
+        self.client = client
+        self.link: Link = self._link(client)
+        self.calls = BoardCalls(key, schema, members, create=create)
+
+
+class BaseShardedLeaderboard(Generic[Link]):
+    """A board that is cut into 2, 4, 8 … 1024 shards, spread over a cluster by their keys. Answers are exact.
+
+    Shards that cannot be reached are retried for `timeout` seconds; then IncompleteAnswer is raised.
+    """
+
+    _link: type[Link]
+
+    def __init__(
+        self,
+        client: Any,
+        name: str,
+        shards: int,
+        *,
+        timeout: Duration = 10.0,
+        create: Create = "auto",
+        **schema: Unpack[Schema],
+    ):
+        self.client = client
+        self.link: Link = self._link(client)
+        self.calls = ShardedCalls(name, shards, schema, milliseconds(timeout) / 1000, create)
+
+
+class BaseRateLimiter(Generic[Link]):
+    """Limiters with the same rules, one per key: RateLimiter(client, "5/1s", "1000/1h").
+
+    A rule is "limit/window"; with the algorithm GCRA also "limit/window/burst". `prefix` is added to every key.
+    `failing` says what happens while the server is away: "open" lets calls pass, "closed" denies them, "local" counts
+    them in this process; None raises the error. `timeout` is how long a check may take at most.
+    """
+
+    _link: type[Link]
+
+    def __init__(
+        self,
+        client: Any,
+        *rules: str,
+        prefix: str = "",
+        failing: Failing | None = None,
+        timeout: Duration | None = None,
+        **limits: Unpack[Limits],
+    ):
+        self.client = client
+        self.link: Link = self._link(client, None if timeout is None else milliseconds(timeout) / 1000)
+        self.calls = LimiterCalls(rules, limits, prefix)
+        self._fallback = Fallback(failing) if failing is not None else None
+        self._burst = limits.get("burst")
+
+    def decided(self, error: Exception, name: str, subject: Any, cost: int) -> Verdict:
+        """The verdict while the server is away; raises the error if there is none, or if it is no outage."""
+        if self._fallback is None:
+            raise error
+        if name == "check_all":
+            pairs = list(subject.items() if hasattr(subject, "items") else subject)
+        else:
+            pairs = [(subject, rule) for rule in self.calls.rules]
+        keys = [(self.calls.key(key), rule) for key, rule in pairs]
+        return self._fallback.verdict(error, keys, cost if name.startswith("check") else 0, self._burst)
+
+
+def enforced(key: Name, verdict: Verdict) -> Verdict:
+    if verdict.limited:
+        raise RateLimited(shown(key), verdict)
+    return verdict
+
+
+def shown(key: Name) -> str:
+    return key if isinstance(key, str) else repr(key)
+
+
+class BaseLease(Generic[Link]):
+    """One of `limit` leases, which ends after `lease` unless it is renewed. With limit=1 it is a lock.
+
+    As a context manager it waits up to `wait` for a lease, and raises LeaseDenied if it gets none.
+    `token` grows with every grant: pass it on as a fencing token. Each holder needs a Lease of its own.
+    """
+
+    _link: type[Link]
+
+    def __init__(self, client: Any, key: Name, limit: int = 1, lease: Duration = 30.0, *, wait: Duration = 0.0):
+        self.client = client
+        self.link: Link = self._link(client)
+        self.calls = LeaseCalls(key, limit, lease)
+        self.wait = milliseconds(wait) / 1000
+        self.token = 0
+        self._free = threading.Lock()
+
+    @contextlib.contextmanager
+    def entering(self) -> Iterator[None]:
+        # Two holders of one object would release each other's token.
+        if not self._free.acquire(blocking=False):
+            raise RuntimeError("this Lease is in use: make another one for each holder")
+        try:
+            yield
+        except BaseException:
+            self._free.release()
+            raise
+
+    def enter(self) -> Steps[None]:
+        left = self.wait
+        while not (grant := (yield from one(self.calls.acquire()))):
+            if left <= 0:
+                raise LeaseDenied(shown(self.calls.key), grant)
+            # Others may release earlier than their leases end.
+            pause = min(left, max(grant.retry_after or 0, 0.001), 0.1)
+            yield Pause(pause)
+            left -= pause
+        self.token = grant.token
+
+    def leave(self, failed: bool) -> Steps[None]:
+        token, self.token = self.token, 0
+        self._free.release()
+        [held] = yield [self.calls.release(token)]
+        if failed:
+            # The error of the work is the one to see.
+            return
+        if not succeeded(held):
+            raise LeaseLost(f"{shown(self.calls.key)}: the lease ended before it was released")
+
+
+class BaseSchedule(Generic[Link]):
+    """Items that become due at a time. With items=bytes they are bytes. `data` names the hash of their payloads."""
+
+    _link: type[Link]
+
+    def __init__(
+        self, client: Any, key: Name, data: Name | None = None, *, items: Callable[[bytes], Any] | None = None
+    ):
+        self.client = client
+        self.link: Link = self._link(client)
+        self.calls = ScheduleCalls(key, items, data)
