@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -27,19 +27,36 @@ pub fn now_micros() -> i64 {
 
 /// Where clients find their server, and for how long they go on.
 pub struct Scene {
-    pub sockets: Vec<PathBuf>,
-    pub primary: AtomicUsize,
+    sockets: Vec<PathBuf>,
+    primary: AtomicUsize,
     end: Instant,
+    stopped: AtomicBool,
     items: AtomicU64,
 }
 
 impl Scene {
     pub fn new(sockets: Vec<PathBuf>, time: Duration) -> Scene {
-        Scene { sockets, primary: AtomicUsize::new(0), end: Instant::now() + time, items: AtomicU64::new(0) }
+        Scene {
+            sockets,
+            primary: AtomicUsize::new(0),
+            end: Instant::now() + time,
+            stopped: AtomicBool::new(false),
+            items: AtomicU64::new(0),
+        }
     }
 
-    pub fn is_over(&self) -> bool {
-        Instant::now() >= self.end
+    /// Says which server is the primary from now on.
+    pub fn primary(&self, server: usize) {
+        self.primary.store(server, Ordering::Relaxed);
+    }
+
+    /// Ends it before its time.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.end || self.stopped.load(Ordering::Relaxed)
     }
 
     /// Runs the clients beside `faults`, which is called again and again until the time is over, and is told when each one
@@ -321,7 +338,7 @@ impl Pair {
     /// The other one is the primary from now on; a restart does not change that.
     fn change_places(&mut self, scene: &Scene) {
         self.at = 1 - self.at;
-        scene.primary.store(self.at, Ordering::Relaxed);
+        scene.primary(self.at);
     }
 
     fn follow(&self) {

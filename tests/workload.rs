@@ -296,6 +296,11 @@ pub fn snapshot(con: &mut Connection) -> BTreeMap<String, Stored> {
             _ => (&[b"GET", &key], true),
         };
         let mut content: Vec<String> = match cmdv(con, read) {
+            // Versions print the same score differently.
+            Ok(Value::Array(flat)) if kind == "+zset" => {
+                let score = |value| String::from_utf8_lossy(&bytes(value)).parse::<f64>().expect("a score");
+                flat.chunks(2).map(|pair| format!("{} {:?}", show(&pair[0]), score(&pair[1]))).collect()
+            }
             Ok(Value::Array(flat)) => {
                 flat.chunks(2).map(|pair| format!("{:?}", pair.iter().map(show).collect::<Vec<_>>())).collect()
             }

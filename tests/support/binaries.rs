@@ -44,13 +44,29 @@ impl Kind {
             env::var("CI").as_deref() != Ok("true"),
             "no valkey-server, and CI=true: run `make test`, or set VALKEY_SERVER"
         );
-        // Not eprintln!, whose output the test harness hides when a test passes.
-        let _ = writeln!(
-            std::io::stderr(),
-            "SKIPPED {test}: no valkey-server (`make test` fetches one, or set VALKEY_SERVER)"
-        );
+        skip(test, "no valkey-server (`make test` fetches one, or set VALKEY_SERVER)");
         false
     }
+
+    /// All servers of this kind that are here, the one that is tested and those of `make test-servers`.
+    pub fn programs(self) -> Vec<PathBuf> {
+        let (prefix, program) = match self {
+            Kind::Redis => ("redis-", "redis-server"),
+            Kind::Valkey => ("valkey-", "valkey-server"),
+        };
+        let fetched = std::fs::read_dir(project_root().join(".servers")).into_iter().flatten().flatten();
+        let fetched = fetched
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+            .map(|entry| entry.path().join(program))
+            .filter(|path| path.is_file());
+        self.binary().into_iter().chain(fetched).collect()
+    }
+}
+
+/// Says why a test is left out.
+pub fn skip(test: &str, reason: &str) {
+    // Not eprintln!, whose output the test harness hides when a test passes.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
 }
 
 /// The program redis-cli: as `REDIS_CLI` says, beside the Redis server, or from `PATH`.

@@ -21,17 +21,19 @@ mod compiled;
 mod reply;
 mod server;
 pub mod stored;
+mod tls;
 
 mod harness;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-pub use binaries::{module_path, redis_cli, Kind};
+pub use binaries::{module_path, redis_cli, skip, Kind};
 pub use cluster::{Client, Cluster};
 pub use compiled::compiled;
 pub use reply::{cmd, cmdv, expect, is_error, reply, show, show_result};
 pub use server::{Builder, Server};
+pub use tls::Certificates;
 
 /// A connection to the server with this socket, if it answers: for clients of a server that may be gone.
 pub fn try_connect(socket: &Path) -> Option<redis::Connection> {

@@ -29,6 +29,12 @@ pub struct Builder {
     /// Environment variables of the process.
     variables: Vec<(String, String)>,
     tcp: bool,
+    /// Whether that port speaks TLS.
+    tls: bool,
+    /// Another program than the one that is tested.
+    program: Option<PathBuf>,
+    /// What follows the configuration file on the command line.
+    words: Vec<String>,
 }
 
 impl Builder {
@@ -62,6 +68,24 @@ impl Builder {
     pub fn tcp(mut self) -> Self {
         self.tcp = true;
         self
+    }
+
+    /// The same port, but over TLS alone, with what [`super::Certificates::config`] says; replication too.
+    pub fn tls(mut self) -> Self {
+        (self.tcp, self.tls) = (true, true);
+        self.config("tls-replication yes")
+    }
+
+    /// A server of another version.
+    pub fn program(mut self, program: PathBuf) -> Self {
+        self.program = Some(program);
+        self
+    }
+
+    /// A Sentinel that watches `primary`, under the name `ours`.
+    pub fn sentinel_of(mut self, primary: &Server, quorum: usize) -> Self {
+        self.words.push("--sentinel".into());
+        self.without_module().tcp().config(&format!("sentinel monitor ours 127.0.0.1 {} {quorum}", primary.port()))
     }
 
     /// A replica of `primary`, which must have been started with [`Builder::tcp`].
@@ -100,7 +124,7 @@ impl Builder {
             format!("dir {}", path(dir)),
             format!("unixsocket {}", path(socket)),
             "bind 127.0.0.1".into(),
-            format!("port {}", port.unwrap_or(0)),
+            format!("port {}", port.filter(|_| !self.tls).unwrap_or(0)),
             "save \"\"".into(),
             "enable-debug-command yes".into(),
             "enable-module-command yes".into(),
@@ -112,6 +136,7 @@ impl Builder {
             let words: Vec<String> = std::iter::once(path(&module_path())).chain(args).collect();
             lines.push(format!("loadmodule {}", words.join(" ")));
         }
+        lines.extend(port.filter(|_| self.tls).map(|port| format!("tls-port {port}")));
         lines.extend(self.config.iter().cloned());
         lines.join("\n") + "\n"
     }
@@ -128,7 +153,16 @@ pub struct Server {
 
 impl Server {
     pub fn builder(kind: Kind) -> Builder {
-        Builder { kind, module: Some(Vec::new()), config: Vec::new(), variables: Vec::new(), tcp: false }
+        Builder {
+            kind,
+            module: Some(Vec::new()),
+            config: Vec::new(),
+            variables: Vec::new(),
+            tcp: false,
+            tls: false,
+            program: None,
+            words: Vec::new(),
+        }
     }
 
     pub fn kind(&self) -> Kind {
@@ -317,10 +351,9 @@ impl Server {
 
     /// Starts the process and waits until it serves; the error is the end of its log.
     fn spawn(&mut self) -> Result<(), String> {
-        let binary = self
-            .options
-            .kind
-            .binary()
+        let program = self.options.program.clone();
+        let binary = program
+            .or_else(|| self.options.kind.binary())
             .ok_or_else(|| format!("there is no {:?} server here: run `make test`", self.options.kind))?;
         let log = File::options().create(true).append(true).open(self.log_path());
         let log = log.expect("a log file");
@@ -335,6 +368,7 @@ impl Server {
         };
         let child = command
             .arg(self.dir().join("conf"))
+            .args(&self.options.words)
             .current_dir(self.dir())
             // Redis refuses to start where LANG names a locale that is not installed.
             .env("LC_ALL", "C")
