@@ -173,11 +173,4 @@ impl<T> Setting<T> {
     pub fn get(self) -> Option<T> {
         self.0.map(|(value, _)| value)
     }
-
-    pub fn value(&self) -> Option<T>
-    where
-        T: Copy,
-    {
-        self.0.map(|(value, _)| value)
-    }
 }

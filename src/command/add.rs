@@ -30,6 +30,11 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key)?;
     options.check_declared(&board)?;
+    if let Some((put, _)) = put_score(&mut board, &options, Scores::Set, args.clone())? {
+        let counts = put == PutResult::Added || put == PutResult::Changed && options.count_changed;
+        call.reply().count(u64::from(counts));
+        return Ok(());
+    }
     set(call, &mut board, &options, args)
 }
 
@@ -52,10 +57,10 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::kept_on_new_board());
     }
     options.request(call, &schema, Scores::Set)?;
-    if options.json().is_some() {
+    if options.json.is_some() {
         return Err(Error::no_data());
     }
-    if options.condition() == Condition::Existing {
+    if options.condition == Condition::Existing {
         board.assume(schema, 0);
     } else {
         board.create(Creation { rules, since: None, adopt: false }, key.bytes(), 0)?;
@@ -72,20 +77,15 @@ fn has_several_members(args: Args) -> bool {
 }
 
 fn set<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, options: &WriteOptions, args: Args<'c>) -> Result<()> {
-    if let Some((put, _)) = put_score(board, options, Scores::Set, args.clone())? {
-        let counts = put == PutResult::Added || put == PutResult::Changed && options.counts_changed();
-        call.reply().count(u64::from(counts));
-        return Ok(());
-    }
     let pairs = pairs(board.schema(), args)?;
     check_changes(options, pairs.len())?;
-    if options.json().is_some() && pairs.len() > 1 {
+    if options.json.is_some() && pairs.len() > 1 {
         return Err(Error::data_takes_one_member());
     }
-    let results = write(call, board, options, Scores::Set, &pairs, &[options.json()])?;
+    let results = write(call, board, options, Scores::Set, &pairs, &[options.json])?;
     let reply = call.reply();
-    let Some(ranks_of) = options.with_rank() else {
-        reply.count(results.board.added + if options.counts_changed() { results.board.changed } else { 0 });
+    let Some(ranks_of) = options.with_rank else {
+        reply.count(results.board.added + if options.count_changed { results.board.changed } else { 0 });
         return Ok(());
     };
     let changes = results.changes(ranks_of);

@@ -1,6 +1,6 @@
 //! `RANK.SETDATA`, `RANK.PUTDATA`, `RANK.GETDATA` and `RANK.DELDATA`: attributes of members.
 
-use super::rows::resp_object;
+use super::output::reply_object;
 use super::write::check_object;
 use super::{open_hash, open_to_read, owns_hash, ServerBoard};
 use crate::board::{parse_object, remove_attributes, set_attributes, Attributes};
@@ -113,7 +113,7 @@ fn getdata<'c>(call: &'c Call<'c>) -> Result<()> {
     let attributes = attributes_of(&hash, &member)?;
     let reply = call.reply();
     if args.is_empty() {
-        resp_object(&attributes, &reply);
+        reply_object(&attributes, &reply);
         return Ok(());
     }
     reply.array(args.len() as u64);

@@ -34,13 +34,13 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let pairs = std::slice::from_ref(&pair);
     let results = write(call, &mut board, &options, Scores::Add, pairs, &[])?;
     let reply = call.reply();
-    let change = match options.with_rank() {
+    let change = match options.with_rank {
         None => results.board.changes.first(),
         Some(ranks_of) => results.changes(ranks_of).first(),
     };
     match change.and_then(|change| change.after.as_ref()) {
         None => reply.null(),
-        Some(after) if options.with_rank().is_none() => reply.scores(&after.values),
+        Some(after) if options.with_rank.is_none() => reply.scores(&after.values),
         Some(_) => reply_change(&board, &pair.member, change, &reply),
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND`, `RANK.BYSCORE`, `RANK.AFTER` and `RANK.BEFORE`.
 
-use super::options::{point_scores, row_options, AllowedOptions, ReadOptions, ROWS_COST};
-use super::rows::json_integer;
+use super::options::{point_scores, row_options, ReadOptions, POINT, ROWS, ROWS_COST};
+use super::output::Output;
 use super::{open_to_read, ServerBoard};
 use crate::board::{Board, FieldBound, Point, Row};
 use crate::command;
@@ -59,7 +59,20 @@ fn reply_rows<'c>(
     options: &ReadOptions,
 ) -> Result<()> {
     let rows = rows_at(board, first, count, options)?;
-    options.shown(board.schema(), hash).rows(&rows, &call.reply());
+    reply_with(call, board, hash, options, &rows)
+}
+
+fn reply_with<'c>(
+    call: &'c Call<'c>,
+    board: &ServerBoard<'c>,
+    hash: Option<&Hash<'c>>,
+    options: &ReadOptions,
+    rows: &[Row],
+) -> Result<()> {
+    let reply = call.reply();
+    let mut out = Output::new(&reply, options.json);
+    options.format(board.schema(), hash).rows(rows, &mut out);
+    out.send(&reply);
     Ok(())
 }
 
@@ -67,7 +80,7 @@ fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
     let n = args.required()?.count("n", 0)?;
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
+    let options = ReadOptions::parse(args, ROWS, &[])?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     reply_rows(call, &mut board, hash.as_ref(), (0, n), &options)
@@ -78,7 +91,7 @@ fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let start = position(&mut args, "start")?;
     let stop = position(&mut args, "stop")?;
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
+    let options = ReadOptions::parse(args, ROWS, &[])?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
@@ -106,29 +119,23 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let page = args.required()?.count("page", 1)?;
     let size = args.required()?.count("size", 1)?;
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
+    let options = ReadOptions::parse(args, ROWS, &[])?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
     let pages = members.div_ceil(size);
     let rows = rows_at(&mut board, (page - 1).saturating_mul(size), size, &options)?;
-    let shown = options.shown(board.schema(), hash.as_ref());
     let reply = call.reply();
-    if options.json {
-        let mut json = Vec::new();
-        for (name, value) in [("{\"page\":", page), (",\"pages\":", pages), (",\"members\":", members)] {
-            json.extend_from_slice(name.as_bytes());
-            json_integer(value, &mut json);
-        }
-        json.extend_from_slice(b",\"rows\":");
-        shown.json_rows(&rows, &mut json);
-        json.push(b'}');
-        reply.bulk(&json);
-        return Ok(());
+    let mut out = Output::new(&reply, options.json);
+    out.record(4);
+    for (name, value) in [("page", page), ("pages", pages), ("members", members)] {
+        out.field(name);
+        out.count(value);
     }
-    reply.array(4);
-    [page, pages, members].iter().for_each(|number| reply.count(*number));
-    shown.rows(&rows, &reply);
+    out.field("rows");
+    options.format(board.schema(), hash.as_ref()).rows(&rows, &mut out);
+    out.end_record();
+    out.send(&reply);
     Ok(())
 }
 
@@ -137,7 +144,7 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let member = args.text()?;
     let distance = args.required()?.count("distance", 0)?;
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS_FILL)?;
+    let options = ReadOptions::parse(args, ROWS, &["FILL"])?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
@@ -155,8 +162,7 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     check_rows(board.rows_from(first, end - first)?)?;
     let rows = board.rows_near((&found, position), first, end - first, options.kind(&board))?;
-    options.shown(board.schema(), hash.as_ref()).rows(&rows, &call.reply());
-    Ok(())
+    reply_with(call, &board, hash.as_ref(), &options, &rows)
 }
 
 fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -164,7 +170,7 @@ fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let min = FieldBound::parse(args.required()?.bytes(), "min")?;
     let max = FieldBound::parse(args.required()?.bytes(), "max")?;
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS_LIMIT)?;
+    let options = ReadOptions::parse(args, ROWS, &["LIMIT"])?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let (first, end) = board.first_field_positions(min, max)?;
@@ -191,7 +197,7 @@ fn beside_point<'c>(
     let n = args.required()?.count("n", 0)?;
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS_POINT)?;
+    let options = ReadOptions::parse(args, ROWS, POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let hash = options.apply_to(call, &mut board)?;
     let range = if board.store.exists() { positions(&mut board, &point, n)? } else { (0, 0) };

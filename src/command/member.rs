@@ -1,7 +1,7 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
-use super::options::{open_board_or_period, period_option, row_options, AllowedOptions, ReadOptions, RANK_COST};
-use super::rows::JsonList;
+use super::options::{open_board_or_period, period_option, row_options, ReadOptions, RANK_COST, ROWS};
+use super::output::Output;
 use super::{open_to_read, ServerBoard};
 use crate::board::{Found, RankKind, Row};
 use crate::command;
@@ -37,7 +37,7 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
     let member = args.text()?;
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
+    let options = ReadOptions::parse(args, ROWS, &[])?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let Some(found) = board.find(&member)? else {
@@ -45,7 +45,10 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     };
     let row = board.row(found, options.kind(&board))?;
-    options.shown(board.schema(), hash.as_ref()).row(&row, &call.reply());
+    let reply = call.reply();
+    let mut out = Output::new(&reply, options.json);
+    options.format(board.schema(), hash.as_ref()).row(None, &row, &mut out);
+    out.send(&reply);
     Ok(())
 }
 
@@ -85,7 +88,7 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::member_count(named, args.len()));
     }
     let names = args.take_first(named as usize);
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS)?;
+    let options = ReadOptions::parse(args, ROWS, &[])?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
 
@@ -99,18 +102,13 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     let kind = options.kind(&board);
     let rows = rank_peers(&mut board, kind, peers)?;
 
-    let shown = options.shown(board.schema(), hash.as_ref());
+    let format = options.format(board.schema(), hash.as_ref());
     let reply = call.reply();
-    if options.json {
-        let mut json = Vec::new();
-        let mut list = JsonList::begin(&mut json);
-        rows.iter().for_each(|(place, row)| shown.json_row(Some(*place), row, list.next()));
-        list.end();
-        reply.bulk(&json);
-        return Ok(());
-    }
-    reply.array(rows.len() as u64);
-    rows.iter().for_each(|(place, row)| shown.resp_row(Some(*place), row, &reply));
+    let mut out = Output::new(&reply, options.json);
+    out.list(rows.len() as u64);
+    rows.iter().for_each(|(place, row)| format.row(Some(*place), row, &mut out));
+    out.end_list();
+    out.send(&reply);
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod lists;
 mod load;
 mod member;
 mod options;
+mod output;
 mod periods;
 mod rate;
 mod remove;

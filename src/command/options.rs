@@ -1,14 +1,13 @@
 //! The options of every read.
 
 use super::periods::PeriodSelector;
-use super::rows::{Data, RowFormat};
+use super::rows::{AttributeSource, RowFormat};
 use super::{open_hash, open_to_read, ServerBoard};
 use crate::board::{Board, Order, Point, RankKind, Schema, Tuple};
-use crate::error::{set_once as once, set_one_of as one_of};
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Access, Arg, Args, Call, Hash, Text};
-use crate::words::Word;
+use crate::words::{Setting, Word};
 use crate::zset::SortedSet;
 
 /// The syntax of what every read of rows takes.
@@ -34,41 +33,11 @@ pub(super) use period_option;
 pub(super) const RANK_COST: &str = "O(log(N)); with DENSE O(D*log(N)) for D better scores.";
 pub(super) const ROWS_COST: &str = "O(log(N)+M) with M rows returned; with DENSE O(D*log(N)) more for D better scores.";
 
-/// Options that only some reads take.
-#[derive(Clone, Copy, Default)]
-pub struct AllowedOptions {
-    /// `JSON`, `ASC`, `DESC` and `WITHDATA`.
-    pub members: bool,
-    /// `WITHTIME`.
-    pub time: bool,
-    pub limit: bool,
-    pub fill: bool,
-    /// `AT` and `MEMBER`.
-    pub point: bool,
-    pub worst: bool,
-    /// `PERIOD`.
-    pub period: bool,
-}
-
-impl AllowedOptions {
-    const NONE: AllowedOptions = AllowedOptions {
-        members: false,
-        time: false,
-        limit: false,
-        fill: false,
-        point: false,
-        worst: false,
-        period: false,
-    };
-    pub const ROWS: AllowedOptions = AllowedOptions { members: true, time: true, period: true, ..AllowedOptions::NONE };
-    pub const ROWS_LIMIT: AllowedOptions = AllowedOptions { limit: true, ..AllowedOptions::ROWS };
-    pub const ROWS_FILL: AllowedOptions = AllowedOptions { fill: true, ..AllowedOptions::ROWS };
-    pub const ROWS_POINT: AllowedOptions = AllowedOptions { point: true, ..AllowedOptions::ROWS };
-    pub const ROWS_WORST: AllowedOptions = AllowedOptions { worst: true, period: false, ..AllowedOptions::ROWS };
-    pub const GROUPS: AllowedOptions =
-        AllowedOptions { members: true, limit: true, period: true, ..AllowedOptions::NONE };
-    pub const POINT: AllowedOptions = AllowedOptions { point: true, period: true, ..AllowedOptions::NONE };
-}
+/// The options of reads of rows, apart from the kind of rank.
+pub const ROWS: &[&str] = &["ASC", "DESC", "JSON", "WITHDATA", "WITHTIME", "PERIOD"];
+pub const ROWS_OF_BOARD: &[&str] = &["ASC", "DESC", "JSON", "WITHDATA", "WITHTIME"];
+pub const GROUPS: &[&str] = &["ASC", "DESC", "JSON", "WITHDATA", "PERIOD"];
+pub const POINT: &[&str] = &["AT", "MEMBER"];
 
 /// `LIMIT`; the default is everything.
 #[derive(Clone, Copy)]
@@ -99,48 +68,50 @@ pub struct ReadOptions<'a> {
 }
 
 impl<'a> ReadOptions<'a> {
-    /// Reads what follows the required arguments.
-    pub fn parse(mut args: Args<'a>, allowed: AllowedOptions) -> Result<ReadOptions<'a>> {
-        let (mut kind, mut order) = (None, None);
-        let (mut json, mut data, mut time, mut fill, mut worst) = (None, None, None, None, None);
-        let (mut limit, mut at, mut member, mut period) = (None, None, None, None);
-        while let Some(arg) = args.next() {
-            match arg.bytes().to_ascii_uppercase().as_slice() {
-                b"COMPETITION" => one_of(&mut kind, RankKind::Competition, "COMPETITION")?,
-                b"DENSE" => one_of(&mut kind, RankKind::Dense, "DENSE")?,
-                b"ORDINAL" => one_of(&mut kind, RankKind::Ordinal, "ORDINAL")?,
-                b"ASC" if allowed.members => one_of(&mut order, Order::Ascending, "ASC")?,
-                b"DESC" if allowed.members => one_of(&mut order, Order::Descending, "DESC")?,
-                b"JSON" if allowed.members => once(&mut json, (), "JSON")?,
-                b"WITHDATA" if allowed.members => once(&mut data, (), "WITHDATA")?,
-                b"WITHTIME" if allowed.time => once(&mut time, (), "WITHTIME")?,
-                b"PERIOD" if allowed.period => once(&mut period, PeriodSelector::parse(&mut args)?, "PERIOD")?,
-                b"FILL" if allowed.fill => once(&mut fill, (), "FILL")?,
-                b"WORST" if allowed.worst => once(&mut worst, (), "WORST")?,
-                b"AT" if allowed.point => once(&mut at, args.value_of("AT")?.time("AT")?, "AT")?,
-                b"MEMBER" if allowed.point => once(&mut member, args.value_of("MEMBER")?, "MEMBER")?,
-                b"LIMIT" if allowed.limit => {
+    /// Reads what follows the required arguments: a kind of rank, and the options that this command allows.
+    pub fn parse(mut args: Args<'a>, allowed: &[&str], more: &[&str]) -> Result<ReadOptions<'a>> {
+        let (mut kind, mut order, mut period) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut json, mut data, mut time) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut fill, mut worst, mut limit) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut at, mut member) = (Setting::default(), Setting::default());
+        while let Some(word) = args.next() {
+            let is_allowed = allowed.iter().chain(more).any(|allowed| word.is(allowed));
+            match word.upper().as_slice() {
+                b"COMPETITION" => kind.set(RankKind::Competition, "COMPETITION")?,
+                b"DENSE" => kind.set(RankKind::Dense, "DENSE")?,
+                b"ORDINAL" => kind.set(RankKind::Ordinal, "ORDINAL")?,
+                _ if !is_allowed => return Err(Error::unknown_option(word.bytes())),
+                b"ASC" => order.set(Order::Ascending, "ASC")?,
+                b"DESC" => order.set(Order::Descending, "DESC")?,
+                b"JSON" => json.set((), "JSON")?,
+                b"WITHDATA" => data.set((), "WITHDATA")?,
+                b"WITHTIME" => time.set((), "WITHTIME")?,
+                b"PERIOD" => period.set(PeriodSelector::parse(&mut args)?, "PERIOD")?,
+                b"FILL" => fill.set((), "FILL")?,
+                b"WORST" => worst.set((), "WORST")?,
+                b"AT" => at.set(args.value_of("AT")?.time("AT")?, "AT")?,
+                b"MEMBER" => member.set(args.value_of("MEMBER")?, "MEMBER")?,
+                _ => {
                     let offset = args.value_of("LIMIT")?.count("LIMIT offset", 0)?;
                     let count = args.value_of("LIMIT")?.integer("LIMIT count")?;
                     // As in ZRANGE, a negative count is all of them.
                     let count = u64::try_from(count).unwrap_or(u64::MAX);
-                    once(&mut limit, Limit { offset, count }, "LIMIT")?;
+                    limit.set(Limit { offset, count }, "LIMIT")?;
                 }
-                _ => return Err(Error::unknown_option(arg.bytes())),
             }
         }
         Ok(ReadOptions {
-            kind: kind.map(|(kind, _)| kind),
-            order: order.map(|(order, _)| order),
-            period,
-            json: json.is_some(),
-            data: data.is_some(),
-            time: time.is_some(),
-            fill: fill.is_some(),
-            worst: worst.is_some(),
-            limit: limit.unwrap_or_default(),
-            at,
-            member,
+            kind: kind.get(),
+            order: order.get(),
+            period: period.get(),
+            json: json.is_set(),
+            data: data.is_set(),
+            time: time.is_set(),
+            fill: fill.is_set(),
+            worst: worst.is_set(),
+            limit: limit.get().unwrap_or_default(),
+            at: at.get(),
+            member: member.get(),
         })
     }
 
@@ -161,10 +132,10 @@ impl<'a> ReadOptions<'a> {
         Ok(hash)
     }
 
-    /// How rows of a board with this schema are shown.
-    pub fn shown<'r, 'c>(&self, schema: &'r Schema, hash: Option<&'r Hash<'c>>) -> RowFormat<'r, 'c> {
-        let data = hash.map_or(Data::Unwanted, Data::Hash);
-        RowFormat { schema, data, time: self.time, json: self.json }
+    /// How rows of a board with this schema are written.
+    pub fn format<'r, 'c>(&self, schema: &'r Schema, hash: Option<&'r Hash<'c>>) -> RowFormat<'r, 'c> {
+        let attributes = hash.map_or(AttributeSource::None, AttributeSource::Hash);
+        RowFormat { schema, attributes, time: self.time }
     }
 
     /// The kind of rank to show.

@@ -1,7 +1,7 @@
 //! The boards of periods: writes to the main board also go to them, reads with `PERIOD` open them, and `RANK.PERIODS`
 //! lists them.
 
-use super::rows::{json_integer, json_name, JsonList};
+use super::output::Output;
 use super::write::{count_result, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
@@ -11,12 +11,11 @@ use crate::calendar::Span;
 use crate::command;
 use crate::config::{check_rows, MAX_HOPS};
 use crate::docs::Doc;
-use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
-use crate::server::{Access, Args, Call, Caller, Reply, Text, ZSet};
+use crate::server::{Access, Args, Call, Caller, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
-use crate::words::Word;
+use crate::words::{Setting, Word};
 use crate::zset::{Condition, SortedSet};
 
 command! { PERIODS = periods;
@@ -96,7 +95,7 @@ pub fn plan_periods<'c>(
     pairs: &[Pair<Text<'c>>],
 ) -> Result<Vec<PeriodWrite<'c>>> {
     let schema = parent.schema();
-    let now = match options.at() {
+    let now = match options.at {
         // Use the same time as the ties, if they have already read the clock.
         None if schema.layout.has_time() => request.now,
         _ => call.ctx.now(),
@@ -104,8 +103,8 @@ pub fn plan_periods<'c>(
     let opener = Opener::new(call, Access::Write);
     let mut writes = Vec::with_capacity(schema.rules.periods.iter().len());
     for period in schema.rules.periods.iter() {
-        let Some((span, expires)) = period.fed(options.at().unwrap_or(now), now) else { continue };
-        let wants_ranks = options.with_rank() == Some(Some(period.unit()));
+        let Some((span, expires)) = period.fed(options.at.unwrap_or(now), now) else { continue };
+        let wants_ranks = options.with_rank == Some(Some(period.unit()));
         if wants_ranks {
             opener.check_readable(period, span)?;
         }
@@ -244,35 +243,29 @@ struct PeriodInfo {
 fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let (mut unit, mut now, mut json) = (None, None, None);
-    while let Some(arg) = args.next() {
-        if arg.is("NOW") {
-            once(&mut now, args.value_of("NOW")?.time("NOW")?, "NOW")?;
-        } else if arg.is("JSON") {
-            once(&mut json, (), "JSON")?;
-        } else if let Some(named) = PeriodUnit::parse(arg.bytes()) {
-            once(&mut unit, named, "unit")?;
-        } else {
-            return Err(Error::unknown_option(arg.bytes()));
+    let (mut unit, mut now, mut json) = (Setting::default(), Setting::default(), Setting::default());
+    while let Some(word) = args.next() {
+        match word.upper().as_slice() {
+            b"NOW" => now.set(args.value_of("NOW")?.time("NOW")?, "NOW")?,
+            b"JSON" => json.set((), "JSON")?,
+            _ => match PeriodUnit::parse(word.bytes()) {
+                Some(named) => unit.set(named, "unit")?,
+                None => return Err(Error::unknown_option(word.bytes())),
+            },
         }
     }
     let board = open_to_read(call, key)?;
     let listed = if board.store.exists() {
-        list(call, &board, unit, now.unwrap_or_else(|| call.ctx.now()))?
+        list(call, &board, unit.get(), now.get().unwrap_or_else(|| call.ctx.now()))?
     } else {
         Vec::new()
     };
     let reply = call.reply();
-    if json.is_some() {
-        let mut text = Vec::new();
-        let mut list = JsonList::begin(&mut text);
-        listed.iter().for_each(|line| line.json(list.next()));
-        list.end();
-        reply.bulk(&text);
-        return Ok(());
-    }
-    reply.array(listed.len() as u64);
-    listed.iter().for_each(|line| line.resp(&reply));
+    let mut out = Output::new(&reply, json.is_set());
+    out.list(listed.len() as u64);
+    listed.iter().for_each(|info| info.write(&mut out));
+    out.end_list();
+    out.send(&reply);
     Ok(())
 }
 
@@ -309,31 +302,20 @@ fn list<'c>(
 }
 
 impl PeriodInfo {
-    fn resp(&self, reply: &Reply) {
-        reply.map(7);
-        for (name, value) in [("unit", self.unit.name().as_bytes()), ("id", self.id.as_bytes()), ("key", &self.key)] {
-            reply.bulk(name.as_bytes());
-            reply.bulk(value);
+    fn write(&self, out: &mut Output) {
+        out.map(7);
+        for (field, value) in [("unit", self.unit.name().as_bytes()), ("id", self.id.as_bytes()), ("key", &self.key)] {
+            out.map_field(field);
+            out.name(value);
         }
-        for (name, value) in [("start", self.span.start), ("end", self.span.end)] {
-            reply.bulk(name.as_bytes());
-            reply.integer(value);
+        for (field, value) in [("start", self.span.start), ("end", self.span.end)] {
+            out.map_field(field);
+            out.integer(value);
         }
-        reply.bulk(b"members");
-        reply.count(self.members);
-        reply.bulk(b"expires");
-        reply.count_or_null(self.expires.map(i64::unsigned_abs));
-    }
-
-    fn json(&self, json: &mut Vec<u8>) {
-        json.extend_from_slice(
-            format!("{{\"unit\":\"{}\",\"id\":\"{}\",\"key\":", self.unit.name(), self.id).as_bytes(),
-        );
-        json_name(&self.key, json);
-        json.extend_from_slice(format!(",\"start\":{},\"end\":{}", self.span.start, self.span.end).as_bytes());
-        json.extend_from_slice(b",\"members\":");
-        json_integer(self.members, json);
-        let expires = self.expires.map_or_else(|| "null".to_owned(), |at_ms| at_ms.to_string());
-        json.extend_from_slice(format!(",\"expires\":{expires}}}").as_bytes());
+        out.map_field("members");
+        out.count(self.members);
+        out.map_field("expires");
+        out.integer_or_null(self.expires);
+        out.end_record();
     }
 }

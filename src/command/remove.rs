@@ -1,8 +1,9 @@
 //! `RANK.REM`, `RANK.TRIM` and `RANK.POP`.
 
-use super::options::{row_options, AllowedOptions, ReadOptions};
+use super::options::{row_options, ReadOptions, ROWS_OF_BOARD};
+use super::output::Output;
 use super::periods::open_kept;
-use super::rows::{Data, RowFormat};
+use super::rows::{AttributeSource, RowFormat};
 use super::write::begins_with_letter;
 use super::{forget_departed, open_owned_hash, open_to_write};
 use crate::board::Row;
@@ -88,7 +89,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let n = if begins_with_letter(&args) { None } else { args.next() };
     let n = n.map_or(Ok(1), |n| n.count("n", 0))?;
-    let options = ReadOptions::parse(args, AllowedOptions::ROWS_WORST)?;
+    let options = ReadOptions::parse(args, ROWS_OF_BOARD, &["WORST"])?;
     let mut board = open_to_write(call, key)?;
     board.set_max_hops(config::MAX_HOPS.bound());
     let hash = options.apply_to(call, &mut board)?;
@@ -102,12 +103,16 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     // A hash that the board owns is changed below: what it holds is read before, and its handle given up.
     let records = hash.map(|hash| {
         let record = |row: &Row| Some((row.member().to_vec(), hash.get(row.member())?));
-        Data::Taken(rows.iter().filter_map(record).collect())
+        AttributeSource::Taken(rows.iter().filter_map(record).collect())
     });
     let owned = open_owned_hash(call, &mut board)?;
     board.remove_rows(&rows)?;
     forget_departed(&board, owned);
-    let shown = RowFormat { data: records.unwrap_or(Data::Unwanted), ..options.shown(board.schema(), None) };
-    shown.rows(&rows, &call.reply());
+    let format =
+        RowFormat { attributes: records.unwrap_or(AttributeSource::None), ..options.format(board.schema(), None) };
+    let reply = call.reply();
+    let mut out = Output::new(&reply, options.json);
+    format.rows(&rows, &mut out);
+    out.send(&reply);
     Ok(())
 }

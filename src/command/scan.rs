@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::rows::{Data, RowFormat};
+use super::output::{Json, Output};
+use super::rows::{AttributeSource, RowFormat};
 use super::{open_hash, open_to_read};
 use crate::board::{Row, ScanCursor, ScanStep};
 use crate::command;
 use crate::config;
 use crate::docs::Doc;
-use crate::error::set_once as once;
 use crate::error::{Error, Result};
-use crate::server::{Access, Call, Stopwatch};
-use crate::words::Word;
+use crate::server::{Access, Call, Stopwatch, Text};
+use crate::words::{Setting, Word};
 
 const DEFAULT_COUNT: u64 = 10;
 /// A step that takes longer ends early. The reply to as many rows takes about as long again.
@@ -30,50 +30,56 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let cursor = args.required()?.bytes();
     let cursor = ScanCursor::parse(cursor).ok_or_else(|| Error::bad_cursor(cursor))?;
-    let (mut step, mut time, mut data, mut json) = (None, None, None, None);
-    while let Some(arg) = args.next() {
-        match arg.bytes().to_ascii_uppercase().as_slice() {
-            b"COUNT" => once(&mut step, args.value_of("COUNT")?.count("COUNT", 1)?, "COUNT")?,
-            b"WITHTIME" => once(&mut time, (), "WITHTIME")?,
-            b"WITHDATA" => once(&mut data, (), "WITHDATA")?,
-            b"JSON" => once(&mut json, (), "JSON")?,
-            _ => return Err(Error::unknown_option(arg.bytes())),
+    let (mut step, mut time, mut data, mut json) =
+        (Setting::default(), Setting::default(), Setting::default(), Setting::default());
+    while let Some(word) = args.next() {
+        match word.upper().as_slice() {
+            b"COUNT" => step.set(args.value_of("COUNT")?.count("COUNT", 1)?, "COUNT")?,
+            b"WITHTIME" => time.set((), "WITHTIME")?,
+            b"WITHDATA" => data.set((), "WITHDATA")?,
+            b"JSON" => json.set((), "JSON")?,
+            _ => return Err(Error::unknown_option(word.bytes())),
         }
     }
     let mut board = open_to_read(call, key)?;
-    let wants_hash = data.is_some() && board.store.exists();
+    let wants_hash = data.is_set() && board.store.exists();
     let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
-    let data = hash.as_ref().map_or(Data::Unwanted, Data::Hash);
+    let attributes = hash.as_ref().map_or(AttributeSource::None, AttributeSource::Hash);
     let schema = board.schema().clone();
-    let shown = RowFormat { schema: &schema, data, time: time.is_some(), json: json.is_some() };
+    let format = RowFormat { schema: &schema, attributes, time: time.is_set() };
 
     let stopwatch = Stopwatch::start();
-    let (mut lines, mut rows, mut seen) = (Vec::new(), Vec::new(), 0_u64);
-    // What costs time is done here, attributes included, so that the clock sees it.
+    let (mut rows, mut seen) = (Vec::new(), 0_u64);
+    // Attributes are looked up here, so that the clock sees what they cost.
     let mut visit = |row: Row| {
-        if shown.json {
-            if seen > 0 {
-                lines.push(b'\n');
-            }
-            shown.json_line(&row, &mut lines);
-        } else {
-            let record = shown.record(row.member());
-            rows.push((row, record));
-        }
+        let attributes = format.attributes.of(row.member());
+        rows.push((row, attributes));
         seen += 1;
         !seen.is_multiple_of(STRIDE) || stopwatch.elapsed() < MOST_TIME
     };
-    let step = ScanStep { count: step.unwrap_or(DEFAULT_COUNT), most: config::MAX_ROWS.bound() };
+    let step = ScanStep { count: step.get().unwrap_or(DEFAULT_COUNT), most: config::MAX_ROWS.bound() };
     let next = board.scan(&cursor, step, &mut visit)?;
 
     let reply = call.reply();
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
-    if shown.json {
-        reply.bulk(&lines);
+    if json.is_set() {
+        let lines: Vec<Vec<u8>> = rows.into_iter().map(|(row, attributes)| line(&format, &row, attributes)).collect();
+        reply.bulk(&lines.join(&b'\n'));
         return Ok(());
     }
-    reply.array(rows.len() as u64);
-    rows.iter().for_each(|(row, record)| shown.resp_unranked(row, record.as_ref(), &reply));
+    let mut out = Output::Resp(&reply);
+    out.list(rows.len() as u64);
+    rows.into_iter().for_each(|(row, attributes)| format.unranked(&row, attributes, &mut out));
     Ok(())
+}
+
+/// A row as one line of JSON.
+fn line(format: &RowFormat, row: &Row, attributes: Option<Option<Text>>) -> Vec<u8> {
+    let mut out = Output::Json(Json::default());
+    format.unranked(row, attributes, &mut out);
+    let mut text = out.into_text();
+    // Attributes are as a client wrote them. In JSON a line can only end between values, where a space does as well.
+    text.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    text
 }

@@ -5,10 +5,9 @@ use std::time::Duration;
 use crate::board::Board;
 use crate::command;
 use crate::docs::Doc;
-use crate::error::set_once as once;
 use crate::error::{Error, Result};
 use crate::server::{Access, Call, Stopwatch, ZSet};
-use crate::words::Word;
+use crate::words::{Setting, Word};
 
 const DEFAULT_COUNT: u64 = 1000;
 /// A step that takes longer ends early, and its cursor says where to continue. This is less than the documented 5 ms,
@@ -23,19 +22,19 @@ command! { VERIFY = verify;
 fn verify<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let (mut repair, mut cursor, mut step) = (None, None, None);
-    while let Some(arg) = args.next() {
-        match arg.bytes().to_ascii_uppercase().as_slice() {
-            b"REPAIR" => once(&mut repair, (), "REPAIR")?,
-            b"CURSOR" => once(&mut cursor, args.value_of("CURSOR")?.count("CURSOR", 0)?, "CURSOR")?,
-            b"COUNT" => once(&mut step, args.value_of("COUNT")?.count("COUNT", 1)?, "COUNT")?,
-            _ => return Err(Error::unknown_option(arg.bytes())),
+    let (mut repair, mut cursor, mut step) = (Setting::default(), Setting::default(), Setting::default());
+    while let Some(word) = args.next() {
+        match word.upper().as_slice() {
+            b"REPAIR" => repair.set((), "REPAIR")?,
+            b"CURSOR" => cursor.set(args.value_of("CURSOR")?.count("CURSOR", 0)?, "CURSOR")?,
+            b"COUNT" => step.set(args.value_of("COUNT")?.count("COUNT", 1)?, "COUNT")?,
+            _ => return Err(Error::unknown_option(word.bytes())),
         }
     }
     let mut board = Board::open_damaged(ZSet::open(call, key, Access::Write)?)?;
     let stopwatch = Stopwatch::start();
     let late = || stopwatch.elapsed() > MOST_TIME;
-    let report = board.verify(cursor.unwrap_or(0), step.unwrap_or(DEFAULT_COUNT), repair.is_some(), late)?;
+    let report = board.verify(cursor.get().unwrap_or(0), step.get().unwrap_or(DEFAULT_COUNT), repair.is_set(), late)?;
     let reply = call.reply();
     reply.map(8);
     let counts = [

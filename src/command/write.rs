@@ -24,14 +24,14 @@ pub type RanksOf = Option<PeriodUnit>;
 #[derive(Default)]
 pub struct WriteOptions<'a> {
     /// `BOARD n`: the board must have a schema with as many fields.
-    fields: Setting<usize>,
-    condition: Setting<Condition>,
-    update: Setting<Update>,
-    keep: Setting<u64>,
-    count_changed: Setting<()>,
-    with_rank: Setting<RanksOf>,
-    at: Setting<i64>,
-    json: Setting<&'a [u8]>,
+    fields: Option<usize>,
+    pub condition: Condition,
+    update: Option<Update>,
+    keep: Option<u64>,
+    pub count_changed: bool,
+    pub with_rank: Option<RanksOf>,
+    pub at: Option<i64>,
+    pub json: Option<&'a [u8]>,
     /// `RANK.LOAD` restores one board: its periods stay as they are, and `NX` leaves the attributes of existing members alone.
     restores: bool,
 }
@@ -46,83 +46,77 @@ pub enum AllowedWriteOptions {
 
 impl<'a> WriteOptions<'a> {
     /// Reads the options in front of the scores, up to a word that is none.
+    #[inline]
     pub fn parse(args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<WriteOptions<'a>> {
-        let mut options = WriteOptions { restores: allowed == AllowedWriteOptions::OfLoads, ..WriteOptions::default() };
+        let mut options = WriteOptions::default();
         if begins_with_letter(args) {
-            options.read(args, allowed)?;
+            options = WriteOptions::read(args, allowed)?;
         }
+        options.restores = allowed == AllowedWriteOptions::OfLoads;
         Ok(options)
     }
 
-    fn read(&mut self, args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<()> {
+    #[cold]
+    fn read(args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<WriteOptions<'a>> {
         let (all, loads) = (allowed == AllowedWriteOptions::All, allowed == AllowedWriteOptions::OfLoads);
+        let (mut fields, mut condition, mut update) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut keep, mut changed, mut with_rank) = (Setting::default(), Setting::default(), Setting::default());
+        let (mut at, mut json) = (Setting::default(), Setting::default());
         while let Some(word) = args.peek().filter(|_| begins_with_letter(args)) {
             let mut rest = args.clone();
             rest.next();
             match word.upper().as_slice() {
-                b"BOARD" => {
-                    let fields = rest.value_of("BOARD")?.count("BOARD", 1)?;
-                    self.fields.set(usize::try_from(fields).unwrap_or(usize::MAX), "BOARD")?;
-                }
+                b"BOARD" => fields.set(rest.value_of("BOARD")?.count("BOARD", 1)?, "BOARD")?,
                 b"WITHRANK" if !loads => {
                     let period = rest.next_if("PERIOD");
                     let unit = if period { Some(PeriodUnit::read(&mut rest, "PERIOD")?) } else { None };
-                    self.with_rank.set(unit, "WITHRANK")?;
+                    with_rank.set(unit, "WITHRANK")?;
                 }
-                b"AT" if !loads => self.at.set(rest.value_of("AT")?.time("AT")?, "AT")?,
-                b"NX" if all || loads => self.condition.set(Condition::New, "NX")?,
-                b"XX" if all => self.condition.set(Condition::Existing, "XX")?,
-                b"SET" if all => self.update.set(Update::Set, "SET")?,
-                b"BEST" if all => self.update.set(Update::Best, "BEST")?,
-                b"KEEP" if all => self.keep.set(rest.value_of("KEEP")?.count("KEEP", 1)?, "KEEP")?,
-                b"CH" if all => self.count_changed.set((), "CH")?,
-                b"DATA" if all => self.json.set(check_object(rest.value_of("DATA")?.bytes())?, "DATA")?,
+                b"AT" if !loads => at.set(rest.value_of("AT")?.time("AT")?, "AT")?,
+                b"NX" if all || loads => condition.set(Condition::New, "NX")?,
+                b"XX" if all => condition.set(Condition::Existing, "XX")?,
+                b"SET" if all => update.set(Update::Set, "SET")?,
+                b"BEST" if all => update.set(Update::Best, "BEST")?,
+                b"KEEP" if all => keep.set(rest.value_of("KEEP")?.count("KEEP", 1)?, "KEEP")?,
+                b"CH" if all => changed.set((), "CH")?,
+                b"DATA" if all => json.set(check_object(rest.value_of("DATA")?.bytes())?, "DATA")?,
                 _ => break,
             }
             *args = rest;
         }
-        if self.condition() == Condition::New && self.update.value() == Some(Update::Best) {
+        let (condition, update) = (condition.get().unwrap_or_default(), update.get());
+        if condition == Condition::New && update == Some(Update::Best) {
             return Err(Error::mutually_exclusive("NX", "BEST"));
         }
-        Ok(())
-    }
-
-    pub fn condition(&self) -> Condition {
-        self.condition.value().unwrap_or_default()
-    }
-
-    pub fn counts_changed(&self) -> bool {
-        self.count_changed.is_set()
-    }
-
-    pub fn with_rank(&self) -> Option<RanksOf> {
-        self.with_rank.value()
-    }
-
-    pub fn at(&self) -> Option<i64> {
-        self.at.value()
-    }
-
-    pub fn json(&self) -> Option<&'a [u8]> {
-        self.json.value()
+        Ok(WriteOptions {
+            fields: fields.get().map(|fields| usize::try_from(fields).unwrap_or(usize::MAX)),
+            condition,
+            update,
+            keep: keep.get(),
+            count_changed: changed.is_set(),
+            with_rank: with_rank.get(),
+            at: at.get(),
+            json: json.get(),
+            restores: false,
+        })
     }
 
     /// The update rule on a board of this schema. Increments ignore it.
     pub fn update_on(&self, schema: &Schema, scores: Scores) -> Update {
         match scores {
-            Scores::Set => self.update.value().unwrap_or(schema.rules.update),
+            Scores::Set => self.update.unwrap_or(schema.rules.update),
             Scores::Add => Update::Set,
         }
     }
 
     /// The bound on a board of this schema.
     pub fn keep_on(&self, schema: &Schema) -> Option<u64> {
-        schema.rules.keep.or(self.keep.value())
+        schema.rules.keep.or(self.keep)
     }
 
     /// Checks that a board is the one that a client declared: it has a schema, with as many fields.
     pub fn check_declared(&self, board: &ServerBoard) -> Result<()> {
-        let Some(fields) = self.fields.value() else { return Ok(()) };
+        let Some(fields) = self.fields else { return Ok(()) };
         if board.schema_text().is_none() {
             return Err(Error::no_board());
         }
@@ -134,24 +128,24 @@ impl<'a> WriteOptions<'a> {
 
     /// What is written to a board of this schema.
     pub fn request(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<WriteRequest> {
-        if let (Some(keep), true) = (schema.rules.keep, self.keep.is_set()) {
+        if let (Some(keep), true) = (schema.rules.keep, self.keep.is_some()) {
             return Err(Error::has_own_keep(keep));
         }
-        if let Some(Some(unit)) = self.with_rank() {
+        if let Some(Some(unit)) = self.with_rank {
             schema.rules.periods.of(unit)?;
         }
         let detail = match scores {
-            _ if self.with_rank() == Some(None) => Detail::Ranks,
+            _ if self.with_rank == Some(None) => Detail::Ranks,
             Scores::Add => Detail::Scores,
             Scores::Set => Detail::Nothing,
         };
         Ok(WriteRequest {
             scores,
-            condition: self.condition(),
+            condition: self.condition,
             update: self.update_on(schema, scores),
             keep: self.keep_on(schema),
             // The clock is read once, and only if ties need it.
-            now: if schema.layout.has_time() { self.at().unwrap_or_else(|| call.ctx.now()) } else { 0 },
+            now: if schema.layout.has_time() { self.at.unwrap_or_else(|| call.ctx.now()) } else { 0 },
             detail,
         })
     }
@@ -219,6 +213,7 @@ impl WriteResults<'_> {
 /// Writes a single pair if [`Board::put_score`] can: what that did, and the sums of an increment.
 ///
 /// [`Board::put_score`]: crate::board::Board::put_score
+#[inline]
 pub fn put_score<'c>(
     board: &mut ServerBoard<'c>,
     options: &WriteOptions,
@@ -227,7 +222,7 @@ pub fn put_score<'c>(
 ) -> Result<Option<(PutResult, Tuple)>> {
     let schema = board.schema();
     let fields = schema.fields().len();
-    let has_options = options.condition.is_set() || options.with_rank.is_set() || options.json.is_set();
+    let has_options = options.condition != Condition::Any || options.with_rank.is_some() || options.json.is_some();
     let is_bounded = options.keep_on(schema).is_some();
     let has_more = schema.layout.has_time() || !schema.rules.periods.is_empty();
     if args.len() != fields + 1 || has_options || is_bounded || has_more {
@@ -285,7 +280,7 @@ pub fn write<'c>(
     periods.iter_mut().try_for_each(|period| period.commit(pairs))?;
     if let Some(hash) = &mut hash {
         let is_shared = !owns_hash(board.schema(), board.store.name());
-        let only_new = options.restores && options.condition() == Condition::New;
+        let only_new = options.restores && options.condition == Condition::New;
         let mut recorded = std::collections::HashSet::new();
         for ((pair, text), change) in pairs.iter().zip(records).zip(&result.changes) {
             let Some(text) = text else { continue };
@@ -313,7 +308,7 @@ pub fn count_result(written: &WriteResult) {
 
 /// Checks that a reply of `WITHRANK` is not too long.
 pub fn check_changes(options: &WriteOptions, pairs: usize) -> Result<()> {
-    if options.with_rank().is_some() {
+    if options.with_rank.is_some() {
         check_rows(pairs as u64)
     } else {
         Ok(())
