@@ -11,10 +11,13 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import unittest
 import zipfile
 from pathlib import Path
+from unittest.mock import patch
 
+import redis_rank
 from support import CLUSTER_URL, URL, Case, flush_all
 
 ROOT = Path(__file__).parent.parent
@@ -76,6 +79,14 @@ class Package(unittest.TestCase):
         self.assertRegex(shown, "asyncio +top")
 
 
+RUN = redis_rank.Worker.run
+
+
+def work_a_while(worker: redis_rank.Worker) -> None:
+    threading.Timer(1, worker.stop).start()
+    RUN(worker)
+
+
 class Readme(Case):
     def test_examples_print_what_they_say(self) -> None:
         # The README of the package, and the one of the module, which begins with ten lines of each kind.
@@ -89,8 +100,8 @@ class Readme(Case):
             flush_all()
             said = re.findall(r"^# (.*)$", block, re.M)
             shown = io.StringIO()
-            code = block.replace("redis.Redis()", "redis.Redis.from_url(URL)")
+            code = block.replace("redis.Redis(", "redis.Redis.from_url(URL, ")
             code = code.replace("RedisCluster()", "RedisCluster.from_url(CLUSTER_URL)")
-            with self.subTest(block), contextlib.redirect_stdout(shown):
+            with self.subTest(block), contextlib.redirect_stdout(shown), patch.object(redis_rank.Worker, "run", work_a_while):
                 exec(code, {"URL": URL, "CLUSTER_URL": CLUSTER_URL})
             self.assertEqual(shown.getvalue().splitlines(), said)
