@@ -395,8 +395,8 @@ export class BoardCalls {
 function fieldText(field) {
   const [name, ...words] = wordsOf(field);
   const given = words.map((word) => word.toUpperCase());
-  const order = given[0] === 'ASC' || given[0] === 'DESC' ? given.shift() : 'DESC';
-  return `${name} ${order} ${given.join(' ') || 'FLOAT'}`;
+  const type = given.filter((word) => word !== 'ASC' && word !== 'DESC').join(' ');
+  return `${name} ${given.includes('ASC') ? 'ASC' : 'DESC'} ${type || 'FLOAT'}`;
 }
 
 /** The call that makes a board what it is declared to be, given its RANK.INFO. */

@@ -1,11 +1,16 @@
 // Sends calls with node-redis or ioredis, to one server or to a cluster.
 //
 // What changes something is written to a connection once. node-redis does so by itself; ioredis writes a command again
-// after a lost connection, so its commands get a class that refuses. A command that waits in a queue of the library
-// for a connection can be taken back by an AbortSignal; one that was written cannot.
+// after a lost connection, so its commands get a class that refuses.
+//
+// A call with an AbortSignal that has aborted is not written any more. node-redis cannot take commands back from its
+// queues (version 5 loses others when it does), so they do not get there without a connection.
+
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Key } from './call.js';
 import { NoBoard, NotSent, OutcomeUnknown, SchemaError, isReply, translate, unknown, wasSent } from './errors.js';
+import { slotOf } from './slots.js';
 
 /** What may go to replicas, and may be sent again. */
 export const READS = new Set(
@@ -24,20 +29,39 @@ const IDLE_MS = 500;
 // Texts as Buffers, integers and doubles as text: nothing is lost before it is parsed. (The doubles that node-redis 5
 // parses can be off by the last digit.)
 const PLAIN = { typeMapping: { 36: Buffer, 44: String, 58: String } };
+// Its own timeout takes commands back, too.
+const PATIENT = { ...PLAIN, timeout: undefined };
+const POLL_MS = 5;
+
+async function connected(isReady, signal) {
+  for (;;) {
+    if (signal.aborted) throw new NotSent('there was no connection in time');
+    if (isReady()) return;
+    await sleep(POLL_MS);
+  }
+}
 
 function nodeRedis(client) {
   // Only a cluster can name the node of a shard.
   const isCluster = typeof client.nodeClient === 'function';
+  const isPool = typeof client.totalClients === 'number';
+  // A node without a client gets one when it is needed.
+  const isNodeReady = (slot) => client.slots[slot]?.master.client?.isReady ?? true;
+  async function sendInTime(words, keys, isRead, signal) {
+    if (isPool) return client.execute((one) => connected(() => one.isReady, signal).then(() => one.sendCommand(words, PATIENT)));
+    const slot = isCluster ? slotOf(keys[0]) : null;
+    await connected(() => (isCluster ? isNodeReady(slot) : client.isReady), signal);
+    return isCluster ? client.sendCommand(keys[0], isRead, words, PATIENT) : client.sendCommand(words, PATIENT);
+  }
   return {
     prefix: client._keyPrefix,
     isCluster,
-    isPool: typeof client.totalClients === 'number',
+    isPool,
     wasSent,
     isClosed: () => client.isOpen === false,
     send(words, keys, isRead, signal) {
-      // The signal takes the place of the library's own timeout, which ends a command without saying whether it was sent.
-      const options = signal ? { ...PLAIN, abortSignal: signal, timeout: undefined } : PLAIN;
-      return isCluster ? client.sendCommand(keys[0], isRead, words, options) : client.sendCommand(words, options);
+      if (signal) return sendInTime(words, keys, isRead, signal);
+      return isCluster ? client.sendCommand(keys[0], isRead, words, PLAIN) : client.sendCommand(words, PLAIN);
     },
     async open() {
       const socket = { ...client.options?.socket, reconnectStrategy: false, socketTimeout: undefined };

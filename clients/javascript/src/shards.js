@@ -10,8 +10,8 @@ import { Call, listOf, milliseconds, noMore, text } from './call.js';
 import { IncompleteAnswer, OutcomeUnknown, isOutage, isRefusal } from './errors.js';
 import { Order, byName } from './order.js';
 import { READS, run, senderOf, within } from './run.js';
+import { SLOTS, crc16 } from './slots.js';
 
-const SLOTS = 16384;
 // The most rows of a shard that are fetched rather than narrowed down further, on average.
 const ROWS_A_SHARD = 64;
 // A member that is written so often that it is never seen twice at one place.
@@ -19,15 +19,6 @@ const MOST_TRIES = 50;
 const PAUSE_MS = 50;
 // How long a write waits for a connection before it is tried elsewhere.
 const SEND_MS = 1000;
-
-export function crc16(name) {
-  let crc = 0;
-  for (const byte of Buffer.from(name)) {
-    crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++) crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff;
-  }
-  return crc;
-}
 
 /** For each shard the key with the smallest number whose slot lies in its part of the slots. */
 export function keysOf(name, n) {
