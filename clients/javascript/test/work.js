@@ -14,7 +14,9 @@ const handle = async (job) => {
   await client.rPush('ended', JSON.stringify([job.item, job.data, Date.now(), process.pid]));
 };
 const worker = new Worker(jobs, handle, { concurrency: Number(concurrency), lease: Number(lease), log: () => {} });
-process.send?.('ready');
-await worker.run();
+const ended = worker.run();
+// Signals are handled from now on.
+process.send('ready');
+await ended;
 client.destroy();
-process.disconnect?.();
+process.disconnect();
