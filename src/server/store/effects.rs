@@ -1,4 +1,5 @@
 //! The one place that records what a command changed, propagates it as plain commands, and sends the core's events.
+//! Low-level writes do none of that. So replicas and the AOF need no module, and nothing is sent twice or out of order.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
