@@ -235,6 +235,26 @@ on_every_server! {
         assert_eq!((answer.as_str(), verbs), ("2", vec!["UNLINK oh", "UNLINK own", "ZADD own"]), "{journal:?}");
     }
 
+    /// A rename propagates itself. What was changed before it comes before it, on a replica too.
+    fn a_rotation_renames_the_board_and_its_hash_in_order(kind: Kind) {
+        let mut observed = Observed::new(kind);
+        script(&mut observed.con, r#"
+            RANK.CREATE own DATA oh OWNED => +OK
+            RANK.ADD own DATA {"n":1} 5 ann => 1
+        "#);
+        observed.journal();
+        expect(&mut observed.con, "RANK.ROTATE own old DATA oh:old", "1");
+        let schema = "~FIELD score DESC FLOAT DATA";
+        let effects = [
+            format!("ZADD own -inf {schema} oh:old OWNED old"),
+            format!("ZREM own {schema} oh OWNED own"),
+            "RENAME own old".into(),
+            "RENAME oh oh:old".into(),
+            format!("ZADD own -inf {schema} oh OWNED own"),
+        ];
+        assert_eq!(observed.journal(), effects);
+    }
+
     /// An update of a member that fits is one `ZADD` of one element; of one that does not, one `ZADD` of element and
     /// entries, and one `ZREM` of what is no longer needed.
     fn a_coded_write_is_as_few_commands_as_can_be(kind: Kind) {
