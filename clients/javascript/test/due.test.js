@@ -64,7 +64,7 @@ for (const [name, connect] of Object.entries(IMPATIENT)) {
     const client = await connect();
     try {
       const jobs = new Schedule(client, 'jobs');
-      await jobs.add('late', { after: 1500 });
+      await jobs.add('late', { after: 3000 });
       assert.deepEqual(await jobs.claim({ block: '1200ms' }), []);
       assert.deepEqual((await jobs.pop({ block: 0 })).map(({ item }) => item), ['late']);
     } finally {
