@@ -3,24 +3,22 @@
 //! The slots of a cluster are divided into `n` equal parts, and the key of shard `i` is in part `i`. So the shards are
 //! spread over the nodes in the same way as the slots.
 
+#[cfg(test)]
+mod tests;
+
 use crate::error::{Error, Result};
 use crate::slot::{crc16, slot_of_tag, SLOTS};
 
-/// The fewest shards of a board.
 pub const FEWEST: u16 = 2;
-/// The most shards of a board.
 pub const MOST: u16 = 1024;
 
-/// One of the shards of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which one, from 0.
     index: u16,
     /// Of how many, a power of two.
     count: u16,
 }
 
-/// The number of shards of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count(u16);
 
@@ -31,12 +29,10 @@ impl Count {
         (count.is_power_of_two() && (FEWEST..=MOST).contains(&count)).then_some(Count(count))
     }
 
-    /// The number itself.
     pub fn get(self) -> u16 {
         self.0
     }
 
-    /// All shards, in order.
     pub fn shards(self) -> impl Iterator<Item = Shard> {
         (0..self.0).map(move |index| Shard { index, count: self.0 })
     }
@@ -54,12 +50,10 @@ impl Count {
 }
 
 impl Shard {
-    /// Which one, from 0.
     pub fn index(self) -> u16 {
         self.index
     }
 
-    /// Of how many.
     pub fn count(self) -> u16 {
         self.count
     }
@@ -124,59 +118,4 @@ const fn finest_tags() -> [u16; MOST as usize] {
         number += 1;
     }
     tags
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::slot::slot_of;
-
-    fn counts() -> impl Iterator<Item = Count> {
-        (1..=10).filter_map(|power| Count::new(1 << power))
-    }
-
-    #[test]
-    fn counts_are_powers_of_two() {
-        let taken: Vec<i64> = (-3000..3000).filter(|count| Count::new(*count).is_some()).collect();
-        assert_eq!(taken, [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
-    }
-
-    /// Finds the tag as the rule says, by trying one number after the other.
-    #[test]
-    fn tags_are_the_smallest_numbers_in_their_part() {
-        for count in counts() {
-            let width = SLOTS / count.get();
-            for shard in count.shards() {
-                let part = shard.index() * width..(shard.index() + 1) * width;
-                let smallest = (0_u32..).find(|number| part.contains(&slot_of(number.to_string().as_bytes())));
-                assert_eq!(Some(u32::from(shard.tag())), smallest, "{shard:?}");
-                assert!(part.contains(&slot_of(&shard.key(b"game"))), "{shard:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn keys_and_names() {
-        let shard = Count::new(16).and_then(|count| count.shard(5)).expect("a shard");
-        let key = shard.key(b"a:b");
-        assert_eq!(shard.name_in(&key), Some(&b"a:b"[..]));
-        assert_eq!(shard.name_in(&shard.key(b"")), Some(&b""[..]));
-        let other = Count::new(32).and_then(|count| count.shard(5)).expect("a shard");
-        for key in [&b"game"[..], b"", &other.key(b"game"), &shard.key(b"{game}"), &shard.key(b"ga}me")] {
-            assert_eq!(shard.name_in(key), None, "{}", key.escape_ascii());
-        }
-        assert_eq!(Count::new(16).and_then(|count| count.shard(16)), None);
-        assert_eq!(Count::new(16).and_then(|count| count.shard(-1)), None);
-    }
-
-    #[test]
-    fn a_member_belongs_to_one_shard() {
-        for count in counts() {
-            for number in 0..2000 {
-                let member = format!("{{tag}}player:{number}");
-                let homes: Vec<Shard> = count.shards().filter(|shard| shard.has(member.as_bytes())).collect();
-                assert_eq!(homes, [count.shard_of(member.as_bytes())]);
-            }
-        }
-    }
 }
