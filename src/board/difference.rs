@@ -48,6 +48,11 @@ pub fn other_schema((own, own_since): (&Rules, Option<i64>), (asked, since): (&R
     Error::other_schema(&differences.join("; "), fixed == 0)
 }
 
+/// A part of a schema as a client writes it, or that it is missing.
+fn part(name: &str, value: Option<String>) -> String {
+    value.map_or_else(|| format!("no {name}"), |value| format!("{name} {value}"))
+}
+
 fn field(field: &Field) -> String {
     format!("FIELD {} {} {}", field.name, field.order, field.kind)
 }
@@ -58,19 +63,16 @@ fn fields(rules: &Rules) -> String {
 }
 
 fn keep(rules: &Rules) -> String {
-    rules.keep.map_or("no KEEP".to_owned(), |keep| format!("KEEP {keep}"))
+    part("KEEP", rules.keep.map(|keep| keep.to_string()))
 }
 
 fn shard(rules: &Rules) -> String {
-    rules.shard.map_or("no SHARD".to_owned(), |shard| format!("SHARD {} {}", shard.index(), shard.count()))
+    part("SHARD", rules.shard.map(|shard| format!("{} {}", shard.index(), shard.count())))
 }
 
 fn data(rules: &Rules) -> String {
-    match &rules.data {
-        None => "no DATA".to_owned(),
-        Some(DataHash { hash, owner: None }) => format!("DATA {}", Escaped(hash)),
-        Some(DataHash { hash, owner: Some(_) }) => format!("DATA {} OWNED", Escaped(hash)),
-    }
+    let owned = |data: &DataHash| if data.owner.is_some() { " OWNED" } else { "" };
+    part("DATA", rules.data.as_ref().map(|data| format!("{}{}", Escaped(&data.hash), owned(data))))
 }
 
 fn period(rules: &Rules, unit: PeriodUnit) -> String {

@@ -199,30 +199,13 @@ impl<S: SortedSet> Board<S> {
         kind: RankKind,
         visit: &mut dyn FnMut(&Group),
     ) -> Result<()> {
-        if self.schema.layout.is_plain() {
-            return self.groups_by(first, end, skipped, kind, |_, score| Ok(score), visit);
-        }
-        let (schema, since) = (Arc::clone(&self.schema), self.since);
-        let values = |element: &S::Element, score| Ok(decode(&schema, since, element.as_ref(), score)?.values);
-        self.groups_by(first, end, skipped, kind, values, visit)
-    }
-
-    fn groups_by<V: PartialEq>(
-        &mut self,
-        first: u64,
-        end: u64,
-        skipped: u64,
-        kind: RankKind,
-        values_of: impl Fn(&S::Element, f64) -> Result<V>,
-        visit: &mut dyn FnMut(&Group),
-    ) -> Result<()> {
         let rank = if kind == RankKind::Dense { skipped + 1 } else { first + 1 };
         let mut counter = RankCounter::new(kind, first, rank);
         let mut group = Group { rank, backwards: self.lists_backwards(), ..Group::default() };
-        let mut last: Option<V> = None;
-        let schema = Arc::clone(&self.schema);
+        let mut last: Option<Tuple> = None;
+        let (schema, since) = (Arc::clone(&self.schema), self.since);
         self.elements(first, end.saturating_sub(first), self.direction(), &mut |element, score| {
-            let values = values_of(&element, score)?;
+            let values = decode(&schema, since, element.as_ref(), score)?.values;
             let is_equal = last.as_ref() == Some(&values);
             let rank = counter.next(is_equal);
             if !is_equal {

@@ -4,13 +4,15 @@ mod syntax;
 
 pub use syntax::{ArgType, Argument};
 
+type Str = &'static str;
+
 pub struct Doc {
-    pub name: &'static str,
+    pub name: Str,
     /// The arguments in the notation of `syntax`; arity and `COMMAND DOCS` follow from it.
-    pub syntax: &'static str,
-    pub summary: &'static str,
-    pub complexity: &'static str,
-    pub since: &'static str,
+    pub syntax: Str,
+    pub summary: Str,
+    pub complexity: Str,
+    pub since: Str,
     effect: Effect,
     /// O(log n) or better.
     pub is_fast: bool,
@@ -49,7 +51,7 @@ pub struct KeySpec {
 pub enum KeyAt {
     Index(i32),
     /// After this word, which is at this index or later.
-    Keyword(&'static str, i32),
+    Keyword(Str, i32),
     /// After the number at this index, which says how many keys there are.
     Numbered(i32),
     /// Only the handler knows.
@@ -69,19 +71,13 @@ impl KeySpec {
         KeySpec { at: KeyAt::Told, usage }
     }
 
-    pub const fn behind(word: &'static str, from: i32, usage: KeyUse) -> KeySpec {
+    pub const fn behind(word: Str, from: i32, usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Keyword(word, from), usage }
     }
 }
 
 impl Doc {
-    const fn new(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-        effect: Effect,
-    ) -> Doc {
+    const fn new(name: Str, syntax: Str, summary: Str, complexity: Str, effect: Effect) -> Doc {
         let keys = match effect {
             Effect::Reads => const { &[KeySpec::at(1, KeyUse::Read)] },
             Effect::Grows => const { &[KeySpec::at(1, KeyUse::Update)] },
@@ -92,39 +88,19 @@ impl Doc {
     }
 
     /// A command that uses no keys: its reply depends on its arguments alone.
-    pub const fn pure(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-    ) -> Doc {
+    pub const fn pure(name: Str, syntax: Str, summary: Str, complexity: Str) -> Doc {
         Doc::new(name, syntax, summary, complexity, Effect::Reads).keys(&[])
     }
 
-    pub const fn read(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-    ) -> Doc {
+    pub const fn read(name: Str, syntax: Str, summary: Str, complexity: Str) -> Doc {
         Doc::new(name, syntax, summary, complexity, Effect::Reads)
     }
 
-    pub const fn write(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-    ) -> Doc {
+    pub const fn write(name: Str, syntax: Str, summary: Str, complexity: Str) -> Doc {
         Doc::new(name, syntax, summary, complexity, Effect::Grows)
     }
 
-    pub const fn remove(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-    ) -> Doc {
+    pub const fn remove(name: Str, syntax: Str, summary: Str, complexity: Str) -> Doc {
         Doc::new(name, syntax, summary, complexity, Effect::Shrinks)
     }
 
@@ -136,7 +112,7 @@ impl Doc {
         Doc { may_block: true, ..self }
     }
 
-    pub const fn since(self, since: &'static str) -> Doc {
+    pub const fn since(self, since: Str) -> Doc {
         Doc { since, ..self }
     }
 
