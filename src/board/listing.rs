@@ -1,4 +1,6 @@
 //! Rows and groups of rows, best first.
+//!
+//! A list looks up the rank of its first row alone. The walk counts the others, which follow from it. Reads only.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
 //! The element at -inf that carries a board's schema.
+//!
+//! A schema lives in the sorted set itself, so that it follows every rename, copy, dump and replication of the key. It is
+//! the first element, so that finding it, or finding that there is none, takes one look at the lower end.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

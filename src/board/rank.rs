@@ -1,4 +1,8 @@
 //! Ranks: how many members, or groups of equal members, are better.
+//!
+//! Members with equal fields lie between two edges of the sorted set, and a rank is the number of elements beyond one of
+//! them. Where a score holds all fields an edge is a score; inside a group of equal scores it is found by galloping from
+//! a known member, or by bisection, so that no group is ever walked through. Reads only.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,7 @@
-//! How a board orders its members: fields, tie rule, bound and update rule, and their text.
+//! How a board orders its members: fields, tie rule, bound and update rule.
+//!
+//! [`Rules`] are what a client can say, and what a marker holds. A [`Schema`] is rules with the layout that follows from
+//! them. Scores of clients are parsed, added and compared here, because the type of a field decides how.
 
 use super::layout::Layout;
 use super::periods::Periods;

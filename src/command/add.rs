@@ -1,4 +1,6 @@
 //! `RANK.ADD` and `RANK.MULTISET`.
+//!
+//! options → open the board → pairs → `write::write` → reply. Only `RANK.MULTISET` may create a board.
 
 use super::write::{check_changes, is_score, pairs, put_score, reply_change, write, AllowedWriteOptions, WriteOptions};
 use super::{open_to_write, ServerBoard};

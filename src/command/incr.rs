@@ -1,4 +1,4 @@
-//! `RANK.INCR`.
+//! `RANK.INCR`: the same way as `RANK.ADD`, with increments in place of scores.
 
 use super::open_to_write;
 use super::write::{put_score, reply_change, write, wrong_count, AllowedWriteOptions, WriteOptions};

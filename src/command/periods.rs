@@ -103,7 +103,7 @@ pub fn plan_periods<'c>(
     let opener = Opener::new(call, Access::Write);
     let mut writes = Vec::with_capacity(schema.rules.periods.iter().len());
     for period in schema.rules.periods.iter() {
-        let Some((span, expires)) = period.fed(options.at.unwrap_or(now), now) else { continue };
+        let Some((span, expires)) = period.span_of_write(options.at.unwrap_or(now), now) else { continue };
         let wants_ranks = options.with_rank == Some(Some(period.unit()));
         if wants_ranks {
             opener.check_readable(period, span)?;
