@@ -204,18 +204,22 @@ impl<S: SortedSet> Board<S> {
         let rank = if kind == RankKind::Dense { skipped + 1 } else { first + 1 };
         let mut counter = RankCounter::new(kind, first, rank);
         let mut group = Group { rank, backwards: self.lists_backwards(), ..Group::default() };
-        let mut last: Option<Tuple> = None;
+        let mut last: Option<(f64, Tuple)> = None;
         let (schema, since) = (Arc::clone(&self.schema), self.since);
+        let scores_hold_all = schema.layout.scores_hold_all();
         self.elements(first, end.saturating_sub(first), self.direction(), &mut |element, score| {
-            let values = decode(&schema, since, element.as_ref(), score)?.values;
-            let is_equal = last.as_ref() == Some(&values);
+            // Where scores hold all values, members with equal scores are not decoded.
+            let is_same_score = scores_hold_all && last.as_ref().is_some_and(|(own, _)| *own == score);
+            let values =
+                if is_same_score { None } else { Some(decode(&schema, since, element.as_ref(), score)?.values) };
+            let is_equal = is_same_score || last.as_ref().map(|(_, own)| own) == values.as_ref();
             let rank = counter.next(is_equal);
             if !is_equal {
                 if last.is_some() {
                     visit(&group);
                 }
                 group.restart(rank);
-                last = Some(values);
+                last = values.map(|values| (score, values));
             }
             group.push(name_of(&schema, element.as_ref()));
             Ok(())

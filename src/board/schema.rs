@@ -188,11 +188,7 @@ impl Schema {
 
     /// One text for each field; the caller has counted them.
     pub fn parse_tuple<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
-        let mut values = Tuple::new();
-        for (field, text) in self.fields().iter().zip(texts) {
-            values.push(self.parse_value(field, text)?);
-        }
-        Ok(values)
+        self.fields().iter().zip(texts).map(|(field, text)| self.parse_value(field, text)).collect()
     }
 
     /// One score for each field, and the fields whose score is `*`, one bit for each: they keep what they have.
@@ -213,16 +209,17 @@ impl Schema {
         Ok((values, kept))
     }
 
+    #[inline]
+    pub fn parse_delta(&self, field: &Field, text: &[u8]) -> Result<Value> {
+        let (delta, takes) = match field.kind.bounds() {
+            Some(_) => (parse_integer(text).map(Value::Integer), "a signed 64-bit integer"),
+            None => (parse_finite(text).map(Value::Float), "a finite number"),
+        };
+        delta.ok_or_else(|| Error::takes("delta", takes, text))
+    }
+
     pub fn parse_deltas<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
-        let mut deltas = Tuple::new();
-        for (field, text) in self.fields().iter().zip(texts) {
-            let (delta, takes) = match field.kind.bounds() {
-                Some(_) => (parse_integer(text).map(Value::Integer), "a signed 64-bit integer"),
-                None => (parse_finite(text).map(Value::Float), "a finite number"),
-            };
-            deltas.push(delta.ok_or_else(|| Error::takes("delta", takes, text))?);
-        }
-        Ok(deltas)
+        self.fields().iter().zip(texts).map(|(field, text)| self.parse_delta(field, text)).collect()
     }
 
     /// `base` with an increment for each field, or what is wrong with it.

@@ -27,8 +27,7 @@ command! { MULTISET = multiset;
 }
 
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key)?;
     options.check_declared(&board)?;
@@ -41,8 +40,7 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key.clone())?;
     options.check_declared(&board)?;

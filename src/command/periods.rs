@@ -241,8 +241,7 @@ struct PeriodInfo {
 }
 
 fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let (mut unit, mut now, mut json) = (Setting::default(), Setting::default(), Setting::default());
     while let Some(word) = args.next() {
         match word.upper().as_slice() {
