@@ -3,8 +3,8 @@
 PORT ?= 6379
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 MODULE := $(TARGET_DIR)/release/libredis_rank.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
-# setup.sh may have just put it into .servers.
-REDIS_SERVER ?= $(shell test -x .servers/redis-server && echo '$(CURDIR)/.servers/redis-server' || echo redis-server)
+# setup.sh may put it into .servers, after make has read this: the shell looks.
+REDIS_SERVER ?= $$(test -x .servers/redis-server && echo '$(CURDIR)/.servers/redis-server' || echo redis-server)
 
 # What demo, install and deb take: the module that is built here, unless another is named.
 REDIS_RANK_SO ?=
@@ -66,7 +66,7 @@ WEB_PORT ?= 8080
 play: ## open a page with a live board, a rate limit and a flash sale, on WEB_PORT (8080)
 	@scripts/setup.sh play
 	$(if $(REDIS_RANK_SO),,cargo build --release)
-	@exec env $(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' PORT=$(PORT) WEB_PORT=$(WEB_PORT) \
+	@exec env $(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER="$(REDIS_SERVER)" PORT=$(PORT) WEB_PORT=$(WEB_PORT) \
 		node examples/arena/play.js
 
 page-setup: ## install the packages that the page of make play needs
@@ -88,7 +88,7 @@ test: ## run all checks: formatting, clippy, unit tests, and tests with real ser
 test-page: ## test the page of make play in headless Chromium; SCREENSHOTS=1 renews docs/pictures
 	@scripts/setup.sh page
 	$(if $(REDIS_RANK_SO),,cargo build --release)
-	$(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER='$(REDIS_SERVER)' \
+	$(WITH_NODE) REDIS_RANK_SO='$(READY_MODULE)' REDIS_SERVER="$(REDIS_SERVER)" \
 		node --test --test-reporter=spec examples/arena/test/$(if $(SCREENSHOTS),screenshots.js,page.test.js)
 
 lint: ## check formatting, and run clippy and the linters of scripts, Dockerfiles and workflows
@@ -130,7 +130,7 @@ bench: ## compare with core commands and scripts; ARGS=--quick takes four minute
 	@scripts/setup.sh run
 	@scripts/servers.sh redis-8.6 valkey-9.1
 	cargo build --release
-	REDIS_SERVER='$(REDIS_SERVER)' REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
+	REDIS_SERVER="$(REDIS_SERVER)" REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
 
 # The page lists what failed.
 bench-docs: ## run make bench, and renew docs/benchmarks.md and its charts

@@ -24,7 +24,9 @@ run() { # what to call the server, and the words of a command that runs its test
 
 if [ $# = 0 ]; then
     # With the tests that need no server, or always the same one.
-    run "$("${REDIS_SERVER:-redis-server}" --version | sed 's/ sha=.*//')" cargo test --test integration -- --skip ::valkey
+    own=redis-server
+    if [ -x .servers/redis-server ]; then own=.servers/redis-server; fi
+    run "$("${REDIS_SERVER:-$own}" --version | sed 's/ sha=.*//')" cargo test --test integration -- --skip ::valkey
 fi
 while read -r name version program; do
     case $name,$version in

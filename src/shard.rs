@@ -3,22 +3,24 @@
 //! The slots of a cluster are divided into `n` equal parts, and the key of shard `i` is in part `i`. So the shards are
 //! spread over the nodes in the same way as the slots.
 
-#[cfg(test)]
-mod tests;
-
 use crate::error::{Error, Result};
 use crate::slot::{crc16, slot_of_tag, SLOTS};
 
+/// The fewest shards of a board.
 pub const FEWEST: u16 = 2;
+/// The most shards of a board.
 pub const MOST: u16 = 1024;
 
+/// One of the shards of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
+    /// Which one, from 0.
     index: u16,
     /// Of how many, a power of two.
     count: u16,
 }
 
+/// The number of shards of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count(u16);
 
@@ -29,10 +31,12 @@ impl Count {
         (count.is_power_of_two() && (FEWEST..=MOST).contains(&count)).then_some(Count(count))
     }
 
+    /// The number itself.
     pub fn get(self) -> u16 {
         self.0
     }
 
+    /// All shards, in order.
     pub fn shards(self) -> impl Iterator<Item = Shard> {
         (0..self.0).map(move |index| Shard { index, count: self.0 })
     }
@@ -50,10 +54,12 @@ impl Count {
 }
 
 impl Shard {
+    /// Which one, from 0.
     pub fn index(self) -> u16 {
         self.index
     }
 
+    /// Of how many.
     pub fn count(self) -> u16 {
         self.count
     }
@@ -119,3 +125,6 @@ const fn finest_tags() -> [u16; MOST as usize] {
     }
     tags
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,6 @@
 //! Where a Redis Cluster keeps a key.
 
-#[cfg(test)]
-mod tests;
-
+/// How many slots a cluster has.
 pub const SLOTS: u16 = 16384;
 
 /// The key's slot: CRC16 of its hash tag, or of all of it.
@@ -62,3 +60,6 @@ static TABLE: [u16; 256] = {
     }
     table
 };
+
+#[cfg(test)]
+mod tests;

@@ -132,34 +132,13 @@ impl Slowest {
 pub fn all() -> impl Iterator<Item = (&'static str, u64)> {
     let sum = |of: fn(&Family) -> &Counter| [&RANK, &RATE, &DUE].into_iter().map(|family| of(family).get()).sum();
     let totals = [("calls", sum(|family| &family.calls)), ("errors", sum(|family| &family.errors))];
-    totals.into_iter().chain(SINGLE.iter().map(|counter| (counter.name, counter.get())))
+    let of_family = |family: &'static Family| [&family.calls, &family.errors, &family.denied];
+    let limits = [&SLIDING, &FIXED, &COUNTER, &GCRA, &CALENDAR, &LEASES];
+    let singles = std::iter::once(&WRITES)
+        .chain(of_family(&RANK))
+        .chain([&EVICTED, &OVERFLOWED, &DAMAGED, &TOO_BIG])
+        .chain(of_family(&RATE))
+        .chain(limits.into_iter().flat_map(|limit| [&limit.allowed, &limit.denied]))
+        .chain(of_family(&DUE));
+    totals.into_iter().chain(singles.map(|counter| (counter.name, counter.get())))
 }
-
-static SINGLE: [&Counter; 26] = [
-    &WRITES,
-    &RANK.calls,
-    &RANK.errors,
-    &RANK.denied,
-    &EVICTED,
-    &OVERFLOWED,
-    &DAMAGED,
-    &TOO_BIG,
-    &RATE.calls,
-    &RATE.errors,
-    &RATE.denied,
-    &SLIDING.allowed,
-    &SLIDING.denied,
-    &FIXED.allowed,
-    &FIXED.denied,
-    &COUNTER.allowed,
-    &COUNTER.denied,
-    &GCRA.allowed,
-    &GCRA.denied,
-    &CALENDAR.allowed,
-    &CALENDAR.denied,
-    &LEASES.allowed,
-    &LEASES.denied,
-    &DUE.calls,
-    &DUE.errors,
-    &DUE.denied,
-];

@@ -10,13 +10,13 @@ use crate::support::*;
 use crate::workload::check_boards;
 
 const CLIENTS: usize = 16;
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 20;
 const BATCH: usize = 50;
-const LIMIT: i64 = 3_000;
+const LIMIT: i64 = 2_000;
 
 /// Threads for input and output, also where the server would find that it has too little to do for them.
 fn start(kind: Kind) -> Server {
-    let threads = Server::builder(kind).config("io-threads 4");
+    let threads = Server::builder(kind).config("io-threads 3");
     let more = match kind {
         Kind::Redis => "io-threads-do-reads yes",
         Kind::Valkey => "events-per-io-thread 0",
@@ -27,7 +27,7 @@ fn start(kind: Kind) -> Server {
 on_every_server! {
     fn many_clients_at_once_are_told_the_truth(kind: Kind) {
         let server = start(kind);
-        expect(&mut server.connect(), "CONFIG GET io-threads", r#"["io-threads", "4"]"#);
+        expect(&mut server.connect(), "CONFIG GET io-threads", r#"["io-threads", "3"]"#);
         expect(&mut server.connect(), "RANK.CREATE b FIELD n INT TIES FIRST KEEP 1000", "+OK");
         let (allowed, popped) = (AtomicI64::new(0), AtomicUsize::new(0));
         let items = CLIENTS * ROUNDS;

@@ -90,21 +90,24 @@ enum Evaluated<'r> {
 type AllEvaluated<'r> = SmallVec<[Evaluated<'r>; 1]>;
 
 impl Evaluated<'_> {
-    fn write<K: LimiterKey>(&mut self, action: KeyAction, results: &[RuleResult], key: &mut K) -> Result<KeyWrite<'_>> {
-        let write = match (action, self) {
-            (KeyAction::Nothing, _) => None,
-            (_, Evaluated::Sliding(limiter)) => {
-                let expiry = key.expiry();
-                limiter.write(action, key.log()?, expiry)?.map(KeyWrite::Log)
-            }
-            (_, Evaluated::String(limiter)) => limiter.write(action, results, key.expiry())?.map(KeyWrite::String),
-        };
-        Ok(write.unwrap_or(KeyWrite::Nothing))
+    fn write<K: LimiterKey>(
+        &mut self,
+        action: KeyAction,
+        results: &[RuleResult],
+        key: &mut K,
+    ) -> Result<Option<KeyWrite<'_>>> {
+        if action == KeyAction::Nothing {
+            return Ok(None);
+        }
+        let expiry = key.expiry();
+        Ok(match self {
+            Evaluated::Sliding(limiter) => limiter.write(action, key.log()?, expiry)?.map(KeyWrite::Log),
+            Evaluated::String(limiter) => limiter.write(action, results, expiry)?.map(KeyWrite::String),
+        })
     }
 }
 
 enum KeyWrite<'l> {
-    Nothing,
     Log(LogWrite),
     String(StringWrite<'l>),
 }
@@ -141,7 +144,7 @@ pub fn run<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRules<
         evaluate(request, key_rules.rules, clock, &mut key_rules.key, &mut results, &mut evaluated)?;
     }
     let mut is_taken = false;
-    let mut writes: SmallVec<[KeyWrite; 1]> = SmallVec::new();
+    let mut writes: SmallVec<[Option<KeyWrite>; 1]> = SmallVec::new();
     let mut rest = results.as_slice();
     for (evaluated, key_rules) in evaluated.iter_mut().zip(keys.iter_mut()) {
         let own = rest.split_off(..key_rules.rules.len()).unwrap_or_default();
@@ -153,9 +156,9 @@ pub fn run<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRules<
     let mut is_changed = false;
     for (write, key_rules) in writes.iter().zip(keys.iter_mut()) {
         match write {
-            KeyWrite::Nothing => continue,
-            KeyWrite::Log(write) => write.apply(key_rules.key.log()?),
-            KeyWrite::String(write) => key_rules.key.write_string(write),
+            None => continue,
+            Some(KeyWrite::Log(write)) => write.apply(key_rules.key.log()?),
+            Some(KeyWrite::String(write)) => key_rules.key.write_string(write),
         }
         is_changed = true;
     }

@@ -8,9 +8,7 @@
 use std::ops::Bound;
 
 use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MAX_MILLIS, MICROS_OF_MILLI};
-use super::log::is_log;
 use super::verdict::{RetryAfter, RuleResult, Verdict};
-use super::LOG;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::zset::{Condition, SortedSet};
@@ -27,14 +25,6 @@ pub fn is_leases<S: SortedSet>(set: &mut S) -> bool {
         && set.last(..).is_some_and(|(last, score)| {
             last.as_ref() == first.as_ref() || (lease_end(score).is_some() && token(last.as_ref()).is_some())
         })
-}
-
-/// An error if a sorted set has elements, and they are not leases.
-pub fn check_leases<S: SortedSet>(set: &mut S) -> Result<()> {
-    if set.is_empty() || is_leases(set) {
-        return Ok(());
-    }
-    Err(if is_log(set) { Error::holds_other(LOG) } else { Error::not_leases() })
 }
 
 pub fn last_token(score: f64, element: &[u8]) -> Option<i64> {

@@ -32,13 +32,12 @@ mod tests;
 pub use call::{run, Answer, KeyRules, LimiterKey};
 pub use clock::Clock;
 pub use duration::parse_duration;
-pub use lease::{check_leases, is_leases, token, Holders};
+pub use lease::{is_leases, token, Holders};
 pub use limiter_text::SHORTEST_TEXT;
 pub use log::{is_log, Entry};
 pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, RuleList};
 pub use rule::{parse_limit, Rule};
-pub use sliding::check_is_log;
-pub use strings::{check_is_string_limiter, StringWrite};
+pub use strings::{is_string_limiter, StringWrite};
 pub use verdict::Verdict;
 
 /// What a limiter's key may hold, for errors.

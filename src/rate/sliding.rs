@@ -21,10 +21,24 @@ const STEPS_BEFORE_BISECTION: usize = 4;
 /// Stale entries are dropped once they hold one in so many of the log's units.
 const DROP_FRACTION: u64 = 8;
 
+/// What a call writes to its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogWrite {
-    Append(Append),
-    GiveBack(GiveBack),
+    /// A call that passes, or is forced.
+    Append {
+        /// The new element's score; exact in a double.
+        micros: i64,
+        element: ShortText,
+        /// Entries to drop: those with a time up to and including this one. `None` if there are none, or few.
+        drop_through: Option<i64>,
+        /// The expiry to set, in Unix ms. `None` if the key lasts long enough as it is.
+        expire_at_ms: Option<i64>,
+    },
+    Refund {
+        remove_newest: u64,
+        /// Then the newest remaining entry is replaced: its score, the old element, and the new one.
+        shorten: Option<(i64, ShortText, ShortText)>,
+    },
 }
 
 impl LogWrite {
@@ -33,7 +47,7 @@ impl LogWrite {
     pub(super) fn apply<S: SortedSet>(&self, set: &mut S) {
         match self {
             // Adds before it drops: a key that vanished in between would lose its expiry.
-            LogWrite::Append(Append { micros, element, drop_through, expire_at_ms }) => {
+            LogWrite::Append { micros, element, drop_through, expire_at_ms } => {
                 set.put(&S::Element::from(element), *micros as f64, Condition::Any);
                 if let Some(through) = drop_through {
                     let _ = set.remove_through(*through);
@@ -42,7 +56,7 @@ impl LogWrite {
                     set.expire_at(*at_ms);
                 }
             }
-            LogWrite::GiveBack(GiveBack { remove_newest, shorten }) => {
+            LogWrite::Refund { remove_newest, shorten } => {
                 let len = set.len();
                 if *remove_newest > 0 {
                     let _ = set.remove_indexes(len.saturating_sub(*remove_newest), len.saturating_sub(1));
@@ -56,24 +70,6 @@ impl LogWrite {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Append {
-    /// The new element's score; exact in a double.
-    pub micros: i64,
-    pub element: ShortText,
-    /// Entries to drop: those with a time up to and including this one. `None` if there are none, or few.
-    pub drop_through: Option<i64>,
-    /// The expiry to set, in Unix ms. `None` if the key lasts long enough as it is.
-    pub expire_at_ms: Option<i64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GiveBack {
-    pub remove_newest: u64,
-    /// Then the newest remaining entry is replaced: its score, the old element, and the new one.
-    pub shorten: Option<(i64, ShortText, ShortText)>,
-}
-
 /// The result of a call on one log, before it is written.
 pub struct SlidingLimiter<'r> {
     request: &'r Request,
@@ -83,14 +79,11 @@ pub struct SlidingLimiter<'r> {
     ends: Option<Ends>,
     /// The longest window that the log has seen, this call's included.
     longest_ms: u64,
-    /// The units that are older than that.
-    stale: Stale,
-}
-
-struct Stale {
-    through: i64,
-    units: u64,
-    must_go: bool,
+    /// Entries with a time up to and including this one are older than that.
+    stale_through: i64,
+    stale_units: u64,
+    /// The log is as long as it may be.
+    must_drop_stale: bool,
 }
 
 /// A log that is not empty.
@@ -140,14 +133,16 @@ impl<'r> SlidingLimiter<'r> {
             at,
             ends,
             longest_ms,
-            stale: Stale { through: at.saturating_sub(micros_of(longest_ms)), units: 0, must_go: false },
+            stale_through: at.saturating_sub(micros_of(longest_ms)),
+            stale_units: 0,
+            must_drop_stale: false,
         };
         let Some(ends) = ends else {
             results.extend(rules.iter().map(|rule| limiter.result_of_empty(rule)));
             return Ok(limiter);
         };
-        let first_live = ends.first_after(log, limiter.stale.through)?;
-        limiter.stale.units =
+        let first_live = ends.first_after(log, limiter.stale_through)?;
+        limiter.stale_units =
             units_between(ends.oldest.total, first_live.map_or(ends.newest.end(), |live| live.total))?;
         let full_until = limiter.full_until(log, first_live)?;
         for rule in rules {
@@ -171,8 +166,8 @@ impl<'r> SlidingLimiter<'r> {
         if len < self.request.max_log || self.request.cost == 0 {
             return Ok(None);
         }
-        let stale = log.0.count_below(self.stale.through as f64, true)?;
-        self.stale.must_go = stale > 0;
+        let stale = log.0.count_below(self.stale_through as f64, true)?;
+        self.must_drop_stale = stale > 0;
         let is_full = len.saturating_sub(stale) >= self.request.max_log;
         Ok(first_live.filter(|_| is_full).map(|live| live.micros.saturating_add(micros_of(self.longest_ms))))
     }
@@ -225,19 +220,19 @@ impl<'r> SlidingLimiter<'r> {
         total.checked_add(cost).ok_or_else(|| Error::limiter_overflow(cost))?;
         let entry = Entry { micros: self.at, total, cost, window_ms: self.longest_ms };
         let units = units_between(first, total)?;
-        let Stale { through, units: stale, must_go } = self.stale;
+        let stale = self.stale_units;
         let longest = self.longest_ms.saturating_mul(MICROS_OF_MILLI);
         let matters = self.clock.until(self.at).saturating_add(longest.into());
         let lasts = expiry.is_some_and(|at_ms| at_ms >= self.clock.expire_at_ms(matters));
         // Two more commands with a call cost less than one more with each of two calls.
         let is_much = !lasts || stale.saturating_mul(DROP_FRACTION) >= units.saturating_add(cost);
-        let drops = must_go || (stale > 0 && is_much);
-        Ok(LogWrite::Append(Append {
+        let drops = self.must_drop_stale || (stale > 0 && is_much);
+        Ok(LogWrite::Append {
             micros: self.at,
             element: entry.element(),
-            drop_through: drops.then_some(through),
+            drop_through: drops.then_some(self.stale_through),
             expire_at_ms: (!lasts).then(|| self.clock.expire_at_ms(matters.saturating_add(slack(longest).into()))),
-        }))
+        })
     }
 
     /// Gives the call's cost back: removes the newest entries, no further back than the call's longest window, and may
@@ -263,13 +258,8 @@ impl<'r> SlidingLimiter<'r> {
             .filter(|(before, after)| before != after)
             .map(|(before, after)| (before.micros, before.element(), after.element()));
         let changed = removed > 0 || shorten.is_some();
-        Ok(changed.then_some(LogWrite::GiveBack(GiveBack { remove_newest: removed, shorten })))
+        Ok(changed.then_some(LogWrite::Refund { remove_newest: removed, shorten }))
     }
-}
-
-/// An error unless the sorted set under the key is a limiter's log.
-pub fn check_is_log<S: SortedSet>(set: &mut S) -> Result<()> {
-    Ends::of(&mut Log(set))?.map(drop).ok_or_else(Error::not_a_log)
 }
 
 fn units_between(total: u64, end: u64) -> Result<u64> {

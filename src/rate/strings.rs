@@ -179,6 +179,7 @@ impl<'r> StringLimiter<'r> {
     }
 }
 
-pub fn check_is_string_limiter(text: &[u8]) -> Result<()> {
-    LimiterText::default().read(text)
+/// Whether a text is one that a string limiter wrote.
+pub fn is_string_limiter(text: &[u8]) -> bool {
+    LimiterText::default().read(text).is_ok()
 }

@@ -1,5 +1,3 @@
-//! Counts, tags and keys of shards.
-
 use super::*;
 use crate::slot::slot_of;
 

@@ -1,5 +1,3 @@
-//! Slots as the servers count them.
-
 use super::*;
 
 /// As `CLUSTER KEYSLOT` answers.

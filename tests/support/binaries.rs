@@ -21,16 +21,18 @@ impl Kind {
             Kind::Redis => ("REDIS_SERVER", "redis-server"),
             Kind::Valkey => ("VALKEY_SERVER", "valkey-server"),
         };
-        if let Some(path) = env::var_os(variable).filter(|path| !path.is_empty()) {
+        let named = env::var_os(variable).filter(|path| !path.is_empty());
+        if let Some(path) = named.as_ref().map(Path::new).filter(|path| path.components().count() > 1) {
             // Absolute, since each server runs in a directory of its own; but with its links as they are: Debian's
             // redis-server is a link to redis-check-rdb, a program that acts by the name it is called by.
             return std::path::absolute(path).ok();
         }
         let unpacked = project_root().join(".servers").join(program);
-        if unpacked.is_file() {
+        if named.is_none() && unpacked.is_file() {
             return Some(unpacked);
         }
-        env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(program)).find(|path| path.is_file())
+        let program = named.unwrap_or_else(|| program.into());
+        env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(&program)).find(|path| path.is_file())
     }
 
     /// Only the second server may be missing, and only on a person's machine.

@@ -1,21 +1,36 @@
 //! Certificates, and a client that uses them.
 
+use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::binaries::redis_cli;
+use super::binaries::{redis_cli, skip};
 use super::reply::quoted;
 
 /// A certificate authority, and a certificate of it for servers and clients on the loopback interface.
 pub struct Certificates(TempDir);
 
 impl Certificates {
-    /// Made by the program openssl.
+    /// Made by the program openssl; says why if that, or a redis-cli that speaks TLS, is not here. In CI both must be.
     #[track_caller]
-    pub fn make() -> Certificates {
+    pub fn make_or_skip(test: &str) -> Option<Certificates> {
+        let runs = |program: PathBuf, word: &str| Command::new(program).arg(word).output().ok();
+        let speaks_tls = runs(redis_cli(), "--help").is_some_and(|output| {
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).contains("--cacert")
+        });
+        if speaks_tls && runs("openssl".into(), "version").is_some() {
+            return Some(Certificates::make());
+        }
+        assert!(env::var("CI").as_deref() != Ok("true"), "openssl and a redis-cli that was built with TLS are needed");
+        skip(test, "there is no openssl, or redis-cli was built without TLS");
+        None
+    }
+
+    #[track_caller]
+    fn make() -> Certificates {
         let certificates = Certificates(tempfile::tempdir().expect("a temporary directory"));
         fs::write(certificates.0.path().join("names"), "subjectAltName = IP:127.0.0.1").expect("a file");
         for line in [

@@ -1,7 +1,7 @@
 // RANK.*: a board's schema and its commands, as values. What they return is in index.d.ts.
 
 import {
-  Call, Key, exactJson, flags, integer, json, jsonName, listOf, moment, noMore, nothing, number, numbers, option, optional, plain,
+  Call, Key, NONE, exactJson, flags, integer, json, jsonName, listOf, moment, noMore, nothing, number, numbers, option, optional, plain,
   record, text, timed, wordsOf,
 } from './call.js';
 import { NoBoard, SchemaError } from './errors.js';
@@ -32,11 +32,15 @@ function rankWords({ kind, period: chosen, ...rest }) {
 }
 
 // JSON: one shape in RESP2 and RESP3, attributes keep their types, and integers are exact.
-function readWords({ order, data: withdata, time: withtime, ...rest }) {
+function readWords(options) {
+  if (options === NONE) return ['JSON'];
+  const { order, data: withdata, time: withtime, ...rest } = options;
   return [...rankWords(rest), ...(order ? [order] : []), ...flags({ withdata, withtime, json: true })];
 }
 
-function writeWords({ nx, xx, update, keep, ch, at: when, data, ...rest }) {
+function writeWords(options) {
+  if (options === NONE) return [];
+  const { nx, xx, update, keep, ch, at: when, data, ...rest } = options;
   noMore(rest);
   return [
     ...flags({ nx, xx }), ...(update ? [update] : []), ...option('KEEP', keep), ...flags({ ch }), ...at(when),
@@ -98,6 +102,7 @@ function verification(reply) {
 
 /** The commands of one board. Each method returns a Call. */
 export class BoardCalls {
+  #key;
   #order;
   #names;
   #board;
@@ -110,6 +115,7 @@ export class BoardCalls {
     schemaWords(changing);
     timed('SINCE', since, moment);
     this.key = name;
+    this.#key = new Key(name);
     this.schema = schema;
     this.shard = shard;
     this.#order = new Order({ fields, order, ties });
@@ -121,11 +127,11 @@ export class BoardCalls {
   }
 
   #read(name, words, parse) {
-    return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse);
+    return new Call(`RANK.${name}`, [this.#key, ...words], parse);
   }
 
   #write(name, words, parse, missing = NoBoard) {
-    return new Call(`RANK.${name}`, [new Key(this.key), ...words], parse, { create: this.#create, missing });
+    return new Call(`RANK.${name}`, words, parse, { create: this.#create, missing });
   }
 
   // A JSON object would put field names that are numbers first; the schema knows their order.
@@ -181,7 +187,7 @@ export class BoardCalls {
   alter({ dropPeriods = [], ...changes }) {
     const removed = flags({ nokeep: changes.keep === null, nodata: changes.data === null });
     const dropped = dropPeriods.flatMap((unit) => ['NOPERIOD', unit]);
-    return this.#write('ALTER', [...schemaWords(changes), ...removed, ...dropped], nothing);
+    return this.#write('ALTER', [this.#key, ...schemaWords(changes), ...removed, ...dropped], nothing);
   }
 
   info() {
@@ -209,35 +215,38 @@ export class BoardCalls {
 
   // --- writes -------------------------------------------------------------------------------------------
 
-  #add(name, ranked, options, scores, parse, empty) {
-    const { period: chosen, ...write } = ranked ? options : { ...options };
-    if (chosen !== undefined && !ranked) noMore({ period: chosen });
-    const words = [...this.#board, ...(ranked ? ['WITHRANK', ...rankWords({ period: chosen })] : []), ...writeWords(write)];
+  #add(name, options, scores, parse, empty) {
+    const words = [this.#key, ...this.#board, ...writeWords(options)];
     return scores.length === 0 ? Call.nothing(empty) : this.#write(name, scoreWords(words, scores), parse);
   }
 
-  add(member, score, options = {}) {
-    return this.#add('ADD', false, options, [[member, score]], integer);
+  #addRanked({ period: chosen, ...options }, scores, parse, empty) {
+    const words = [this.#key, ...this.#board, 'WITHRANK', ...rankWords({ period: chosen }), ...writeWords(options)];
+    return scores.length === 0 ? Call.nothing(empty) : this.#write('ADD', scoreWords(words, scores), parse);
   }
 
-  addMany(scores, options = {}) {
-    return this.#add('ADD', false, options, pairs(scores), integer, 0);
+  add(member, score, options = NONE) {
+    return this.#add('ADD', options, [[member, score]], integer);
   }
 
-  addRanked(member, score, options = {}) {
-    return this.#add('ADD', true, options, [[member, score]], ([change]) => this.#change(change));
+  addMany(scores, options = NONE) {
+    return this.#add('ADD', options, pairs(scores), integer, 0);
   }
 
-  addManyRanked(scores, options = {}) {
-    return this.#add('ADD', true, options, pairs(scores), listOf(this.#change), []);
+  addRanked(member, score, options = NONE) {
+    return this.#addRanked(options, [[member, score]], ([change]) => this.#change(change));
   }
 
-  multiset(scores, options = {}) {
-    return this.#add('MULTISET', false, options, pairs(scores), integer, 0);
+  addManyRanked(scores, options = NONE) {
+    return this.#addRanked(options, pairs(scores), listOf(this.#change), []);
+  }
+
+  multiset(scores, options = NONE) {
+    return this.#add('MULTISET', options, pairs(scores), integer, 0);
   }
 
   #incr(member, delta, when, words, parse) {
-    return this.#write('INCR', [...this.#board, ...words, ...at(when), ...numbers(delta), member], optional(parse));
+    return this.#write('INCR', [this.#key, ...this.#board, ...words, ...at(when), ...numbers(delta), member], optional(parse));
   }
 
   incr(member, delta, { at: when, ...rest } = {}) {
@@ -268,12 +277,12 @@ export class BoardCalls {
 
   load(lines, { nx = false, ...rest } = {}) {
     noMore(rest);
-    return lines.length === 0 ? Call.nothing(0) : this.#write('LOAD', [...this.#board, ...flags({ nx }), ...lines], integer);
+    return lines.length === 0 ? Call.nothing(0) : this.#write('LOAD', [this.#key, ...this.#board, ...flags({ nx }), ...lines], integer);
   }
 
   // --- reads --------------------------------------------------------------------------------------------
 
-  get(member, options = {}) {
+  get(member, options = NONE) {
     return this.#read('GET', [member, ...readWords(options)], optional((reply) => this.#rows(`[${reply}]`)[0]));
   }
 
@@ -295,15 +304,15 @@ export class BoardCalls {
     return this.#read('STATS', [...limited(limit), ...readWords(options)], parse);
   }
 
-  top(n, options = {}) {
+  top(n, options = NONE) {
     return this.#read('TOPN', [n, ...readWords(options)], this.#list);
   }
 
-  range(start, stop, options = {}) {
+  range(start, stop, options = NONE) {
     return this.#read('RANGE', [start, stop, ...readWords(options)], this.#list);
   }
 
-  page(page, size, options = {}) {
+  page(page, size, options = NONE) {
     const parse = (reply) => {
       const { value, exact } = exactJson(reply);
       return { ...value, rows: value.rows.map((row, index) => this.#row(row, exact.rows[index])) };
@@ -319,7 +328,7 @@ export class BoardCalls {
     return this.#read('BYSCORE', [low, high, ...limited(limit), ...readWords(options)], this.#list);
   }
 
-  among(members, options = {}) {
+  among(members, options = NONE) {
     const words = readWords(options);
     return members.length === 0 ? Call.nothing([]) : this.#read('AMONG', [members.length, ...members, ...words], this.#list);
   }
@@ -332,12 +341,12 @@ export class BoardCalls {
     return this.#read('BEFORE', [n, ...placeWords(score, when, member), ...readWords(options)], this.#list);
   }
 
-  scan(cursor = '0', options = {}) {
+  scan(cursor = '0', options = NONE) {
     const parse = ([next, lines]) => ({ cursor: String(next), entries: this.#rows(`[${jsonLines(lines).join()}]`) });
     return this.#read('SCAN', scanWords(cursor, options), parse);
   }
 
-  scanLines(cursor = '0', options = {}) {
+  scanLines(cursor = '0', options = NONE) {
     const parse = ([next, lines]) => ({ cursor: String(next), lines: jsonLines(lines) });
     return this.#read('SCAN', scanWords(cursor, options), parse);
   }
@@ -371,11 +380,11 @@ export class BoardCalls {
     const attributes = Object.entries(data).flat();
     if (attributes.length === 0) return Call.nothing(0);
     // Of a board that is not there, the server knows no hash.
-    return this.#write('SETDATA', [member, ...flags({ nx }), ...attributes], integer, SchemaError);
+    return this.#write('SETDATA', [this.#key, member, ...flags({ nx }), ...attributes], integer, SchemaError);
   }
 
   putData(member, data) {
-    return this.#write('PUTDATA', [member, JSON.stringify(data)], nothing, SchemaError);
+    return this.#write('PUTDATA', [this.#key, member, JSON.stringify(data)], nothing, SchemaError);
   }
 
   getData(member) {
@@ -395,8 +404,8 @@ export class BoardCalls {
 function fieldText(field) {
   const [name, ...words] = wordsOf(field);
   const given = words.map((word) => word.toUpperCase());
-  const order = given[0] === 'ASC' || given[0] === 'DESC' ? given.shift() : 'DESC';
-  return `${name} ${order} ${given.join(' ') || 'FLOAT'}`;
+  const type = given.filter((word) => word !== 'ASC' && word !== 'DESC').join(' ');
+  return `${name} ${given.includes('ASC') ? 'ASC' : 'DESC'} ${type || 'FLOAT'}`;
 }
 
 /** The call that makes a board what it is declared to be, given its RANK.INFO. */

@@ -47,6 +47,9 @@ export function noMore(rest) {
   for (const name in rest) throw new TypeError(`unknown option: ${name}`);
 }
 
+/** No options: the usual case, which need not be looked at. */
+export const NONE = Object.freeze({});
+
 export const numbers = (score) => (Array.isArray(score) ? score : [score]);
 export const option = (word, value) => (value === undefined || value === null ? [] : [word, value]);
 export const flags = (words) => Object.entries(words).filter(([, given]) => given).map(([word]) => word.toUpperCase());
@@ -96,7 +99,10 @@ export function number(value) {
   return Number(shown.replace(/^([+-]?)inf$/, '$1Infinity'));
 }
 
-export const integer = (value) => Number(value);
+/** Marks how to read a reply that has small integers alone, whose types the library need not keep. */
+export const numeric = (parse) => Object.assign(parse, { isNumeric: true });
+
+export const integer = numeric((value) => Number(value));
 export const optional = (parse) => (reply) => (reply === null || reply === undefined ? null : parse(reply));
 export const listOf = (parse) => (reply) => reply.map((each) => parse(each));
 export const nothing = () => undefined;

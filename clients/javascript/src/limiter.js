@@ -85,23 +85,29 @@ export class RateLimiter extends sends(LimiterCalls) {
     this.timeout = milliseconds(timeout);
   }
 
-  /** A check that gets no answer in time: what is not sent by then never is. */
-  async #decide(call, asked, cost = 1) {
+  /** What is not sent within the timeout never is. */
+  #decide(describe, asked, cost = 1) {
+    let call;
     try {
-      return await within(this.timeout, (signal) => run(this.client, call, { signal }));
+      call = describe();
     } catch (error) {
-      if (this.failing === undefined || asked.length === 0 || !isOutage(error)) throw error;
-      return fallback(this.failing, this.#local, asked, cost, this.algorithm);
+      return Promise.reject(error);
     }
+    const answer = within(this.timeout, (limit) => run(this.client, call, limit));
+    if (this.failing === undefined || call.name === null) return answer;
+    return answer.catch((error) => {
+      if (!isOutage(error)) throw error;
+      return fallback(this.failing, this.#local, asked(), cost, this.algorithm);
+    });
   }
 
-  async check(key, options) {
-    return this.#decide(this.calls.check(key, options), this.rules.map((rule) => [key, rule]), options?.cost);
+  check(key, options) {
+    return this.#decide(() => this.calls.check(key, options), () => this.rules.map((rule) => [key, rule]), options?.cost);
   }
 
-  async checkAll(rules, options) {
+  checkAll(rules, options) {
     const pairs = Array.isArray(rules) ? rules : Object.entries(rules);
-    return this.#decide(this.calls.checkAll(pairs, options), pairs, options?.cost);
+    return this.#decide(() => this.calls.checkAll(pairs, options), () => pairs, options?.cost);
   }
 
   async enforce(key, options) {

@@ -135,7 +135,7 @@ export class Policies {
   /** The verdict of each rule. In a cluster each key is asked for itself; if one denies, the others get their units back. */
   async #check(known, cost) {
     const options = { cost };
-    const ask = (call) => within(this.timeout, (signal) => run(this.client, call, { signal }));
+    const ask = (call) => within(this.timeout, (limit) => run(this.client, call, limit));
     if (!this.isCluster) {
       const parts = this.#byKey(known);
       const call = parts.length === 1
@@ -184,7 +184,7 @@ export class Policies {
     try {
       if (!this.isRefunded(status)) return;
       const calls = this.#byKey(known).map(({ name, limiter }) => limiter.refund(name, { cost }));
-      await within(this.timeout, (signal) => Promise.all(calls.map((call) => run(this.client, call, { signal }))));
+      await Promise.all(calls.map((call) => within(this.timeout, (limit) => run(this.client, call, limit))));
     } catch (error) {
       this.log(error);
     }

@@ -1,6 +1,6 @@
 // RATE.*: limiters and leases, as values.
 
-import { Call, Key, duration, flags, integer, json, listOf, moment, noMore, option, timed } from './call.js';
+import { Call, Key, duration, flags, integer, json, listOf, moment, noMore, numeric, option, timed } from './call.js';
 
 const now = (when) => timed('NOW', when, moment);
 
@@ -8,11 +8,10 @@ const verdict = (limited, limit, remaining, retryAfterMs, resetAfterMs, rule) =>
   ({ allowed: !limited, limited, limit, remaining, retryAfterMs, resetAfterMs, rule, source: 'server' });
 
 /** The reply for one rule: six numbers. */
-function verdictOf(reply) {
-  const [limited, ...numbers] = reply.map(integer);
-  const one = verdict(limited === 1, ...numbers);
+const verdictOf = numeric(([limited, limit, remaining, retry, reset, rule]) => {
+  const one = verdict(Number(limited) === 1, Number(limit), Number(remaining), Number(retry), Number(reset), Number(rule));
   return { ...one, rules: [one] };
-}
+});
 
 /** The reply with EACH and JSON. */
 function verdictOfAll(reply) {
@@ -61,15 +60,22 @@ export class LimiterCalls {
     return new Key(Buffer.isBuffer(name) ? Buffer.concat([Buffer.from(this.prefix), name]) : this.prefix + name);
   }
 
-  #ask(name, keys, rules, { cost, now: when, ...rest } = {}, more = []) {
-    noMore(rest);
-    const words = [...keys, ...rules, ...this.#words, ...option('COST', cost), ...more, ...now(when)];
+  #ask(name, keys, rules, options, more = []) {
+    const words = [...keys, ...rules, ...this.#words];
+    if (options !== undefined) {
+      const { cost, now: when, ...rest } = options;
+      noMore(rest);
+      words.push(...option('COST', cost), ...more, ...now(when));
+    }
     if (rules.length === 1) return new Call(`RATE.${name}`, words, verdictOf);
-    return new Call(`RATE.${name}`, [...words, 'EACH', 'JSON'], verdictOfAll);
+    words.push('EACH', 'JSON');
+    return new Call(`RATE.${name}`, words, verdictOfAll);
   }
 
-  #spend(name, keys, rules, { force, penalty, ...options } = {}) {
-    return this.#ask(name, keys, rules, options, [...flags({ force }), ...timed('PENALTY', penalty, duration)]);
+  #spend(name, keys, rules, options) {
+    if (options === undefined) return this.#ask(name, keys, rules);
+    const { force, penalty, ...rest } = options;
+    return this.#ask(name, keys, rules, rest, [...flags({ force }), ...timed('PENALTY', penalty, duration)]);
   }
 
   check(key, options) {

@@ -1,11 +1,16 @@
 // Sends calls with node-redis or ioredis, to one server or to a cluster.
 //
 // What changes something is written to a connection once. node-redis does so by itself; ioredis writes a command again
-// after a lost connection, so its commands get a class that refuses. A command that waits in a queue of the library
-// for a connection can be taken back by an AbortSignal; one that was written cannot.
+// after a lost connection, so its commands get a class that refuses.
+//
+// A call that nobody waits for any more is not written: see `within`. node-redis cannot take commands back from its
+// queues (version 5 loses others when it does), so they do not get there without a connection.
+
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Key } from './call.js';
 import { NoBoard, NotSent, OutcomeUnknown, SchemaError, isReply, translate, unknown, wasSent } from './errors.js';
+import { slotOf } from './slots.js';
 
 /** What may go to replicas, and may be sent again. */
 export const READS = new Set(
@@ -24,19 +29,41 @@ const IDLE_MS = 500;
 // Texts as Buffers, integers and doubles as text: nothing is lost before it is parsed. (The doubles that node-redis 5
 // parses can be off by the last digit.)
 const PLAIN = { typeMapping: { 36: Buffer, 44: String, 58: String } };
+// Its own timeout takes commands back, too.
+const PATIENT = { timeout: undefined };
+const PLAIN_PATIENT = { ...PLAIN, ...PATIENT };
+const POLL_MS = 5;
+
+async function connected(isReady, limit) {
+  for (;;) {
+    if (limit.isOver) throw new NotSent('there was no connection in time');
+    if (isReady()) return;
+    await sleep(POLL_MS);
+  }
+}
 
 function nodeRedis(client) {
   // Only a cluster can name the node of a shard.
   const isCluster = typeof client.nodeClient === 'function';
+  const isPool = typeof client.totalClients === 'number';
+  // A node without a client gets one when it is needed.
+  const isNodeReady = (slot) => client.slots[slot]?.master.client?.isReady ?? true;
+  function sendInTime(words, keys, isRead, limit, options) {
+    if (isPool) return client.execute((one) => connected(() => one.isReady, limit).then(() => one.sendCommand(words, options)));
+    const slot = isCluster ? slotOf(keys[0]) : null;
+    const isReady = () => (isCluster ? isNodeReady(slot) : client.isReady);
+    const now = () => (isCluster ? client.sendCommand(keys[0], isRead, words, options) : client.sendCommand(words, options));
+    return isReady() ? now() : connected(isReady, limit).then(now);
+  }
   return {
     prefix: client._keyPrefix,
     isCluster,
-    isPool: typeof client.totalClients === 'number',
+    isPool,
     wasSent,
     isClosed: () => client.isOpen === false,
-    send(words, keys, isRead, signal) {
-      // The signal takes the place of the library's own timeout, which ends a command without saying whether it was sent.
-      const options = signal ? { ...PLAIN, abortSignal: signal, timeout: undefined } : PLAIN;
+    send(words, keys, isRead, limit, isNumeric) {
+      if (limit) return sendInTime(words, keys, isRead, limit, isNumeric ? PATIENT : PLAIN_PATIENT);
+      const options = isNumeric ? undefined : PLAIN;
       return isCluster ? client.sendCommand(keys[0], isRead, words, options) : client.sendCommand(words, options);
     },
     async open() {
@@ -54,16 +81,21 @@ function nodeRedis(client) {
 const PING = '*1\r\n$4\r\nPING\r\n';
 
 /** A command of ioredis that is written to a connection once, and not at all when nobody waits for it any more. */
-function onceOf(Command) {
+function onceOf(Command, pending) {
   return class Once extends Command {
-    isSent = false;
-    isOver = false;
-
     constructor(...args) {
       super(...args);
-      const { reject } = this;
+      this.isSent = false;
+      this.isOver = false;
+      pending.add(this);
+      const { resolve, reject } = this;
+      this.resolve = (value) => {
+        pending.delete(this);
+        return resolve(value);
+      };
       this.fail = (error) => {
         this.isOver = true;
+        pending.delete(this);
         reject(this.isSent && !isReply(error) ? unknown(error) : error);
       };
       this.reject = this.fail;
@@ -97,9 +129,10 @@ function ioredis(client) {
   // is taken from a call that is never sent: it is the one that fits this client.
   const probe = Object.create(client, { options: { value: {} }, sendCommand: { value: (command) => command.constructor } });
   const Command = probe.callBuffer('PING');
-  const Once = onceOf(Command);
   const isCluster = typeof client.nodes === 'function';
   const pending = new Set();
+  const Once = onceOf(Command, pending);
+  const options = { replyEncoding: null };
   // Otherwise they would wait until the server is back.
   client.on('close', () => pending.forEach((command) => command.isSent && command.fail(new Error('the connection was lost'))));
   return {
@@ -109,17 +142,15 @@ function ioredis(client) {
     // Commands that were sent say so themselves.
     wasSent: () => false,
     isClosed: () => client.status === 'end',
-    send([name, ...words], keys, isRead, signal) {
-      const command = new (isRead ? Command : Once)(name, words, { replyEncoding: null });
+    send(words, keys, isRead, limit) {
+      const command = new (isRead ? Command : Once)(words.shift(), words, options);
       command.keys = keys;
       command.isReadOnly = isRead;
-      if (isRead) return client.sendCommand(command);
-      pending.add(command);
       client.sendCommand(command);
-      command.watch();
-      const takeBack = () => command.isSent || command.fail(new NotSent('there was no connection in time'));
-      signal?.addEventListener('abort', takeBack);
-      return command.promise.finally(() => pending.delete(command));
+      if (isRead) return command.promise;
+      if (isCluster) command.watch();
+      if (limit) limit.onOver = () => command.isSent || command.fail(new NotSent('there was no connection in time'));
+      return command.promise;
     },
     async open() {
       const patient = { commandTimeout: undefined, socketTimeout: undefined };
@@ -154,45 +185,48 @@ function prefixed(prefix, name) {
   return isText ? prefix + name : Buffer.concat([Buffer.from(prefix), Buffer.from(name)]);
 }
 
-/** The result of one call. `signal` takes it back if it is not sent yet; `isRead` tells whether a replica may answer. */
-export function send(client, call, { signal, isRead = READS.has(call.name) } = {}) {
+/** The result of one call, which is not sent any more when `limit` is over. `isRead` tells whether a replica may answer. */
+export function send(client, call, limit, isRead = READS.has(call.name), recover = null) {
   if (call.name === null) return Promise.resolve(call.value);
   const sender = senderOf(client);
-  const { args } = call;
   const words = [call.name];
   const keys = [];
-  for (const arg of args) {
+  for (const arg of call.args) {
     if (arg instanceof Key) {
       keys.push(prefixed(sender.prefix, arg.name));
-      words.push(keys.at(-1));
+      words.push(keys[keys.length - 1]);
     } else words.push(arg);
   }
-  const fail = (error) => {
-    throw translate(error, !isRead && sender.wasSent(error));
+  const fail = (cause) => {
+    const error = translate(cause, !isRead && sender.wasSent(cause));
+    if (recover !== null && error instanceof call.missing) return recover(client, call, limit);
+    throw error;
   };
-  return sender.send(words, keys, isRead, signal).then((reply) => call.parse(reply), fail);
+  return sender.send(words, keys, isRead, limit, call.parse.isNumeric).then(call.parse, fail);
 }
 
 /**
  * The result of one call. If it writes to a declared board that is not there, the board is created, and the write sent
  * again.
  */
-export async function run(client, call, options) {
+export function run(client, call, limit) {
   if (call.wait) return waited(client, call.wait);
+  return send(client, call, limit, undefined, call.create && createAndRepeat);
+}
+
+async function createAndRepeat(client, call, limit) {
+  let refusal = null;
   try {
-    return await send(client, call, options);
+    await send(client, call.create(), limit);
   } catch (error) {
-    if (!call.create || !(error instanceof call.missing)) throw error;
-    try {
-      await send(client, call.create(), options);
-    } catch (refusal) {
-      // Somebody else may have created it meanwhile, from another version of its declaration.
-      if (!(refusal instanceof SchemaError)) throw refusal;
-      return await send(client, call, options).catch((again) => {
-        throw again instanceof NoBoard ? refusal : again;
-      });
-    }
-    return send(client, call, options);
+    // Somebody else may have created it meanwhile, from another version of its declaration.
+    if (!(error instanceof SchemaError)) throw error;
+    refusal = error;
+  }
+  try {
+    return await send(client, call, limit);
+  } catch (error) {
+    throw refusal !== null && error instanceof NoBoard ? refusal : error;
   }
 }
 
@@ -203,24 +237,24 @@ export async function execute(client, ...calls) {
   if (sender.isPool) return client.execute((one) => execute(one, ...calls));
   // A replica may not know yet what was written just before.
   const isReading = calls.every(({ name }) => name === null || READS.has(name));
-  return Promise.all(calls.map((call) => (call.wait ? run(client, call) : send(client, call, { isRead: isReading }))));
+  return Promise.all(calls.map((call) => (call.wait ? run(client, call) : send(client, call, undefined, isReading))));
 }
 
-/** What `start` resolves to. After some milliseconds it fails, and what was not sent by then is taken back. */
-export async function within(time, start, late) {
-  const end = new AbortController();
-  let timer;
-  const over = new Promise((_, reject) => {
-    timer = setTimeout(() => {
-      reject(late ?? new OutcomeUnknown(`no answer within ${time} ms`));
-      end.abort();
+/** What `start` resolves to. After some milliseconds it fails, and what was not sent by then is not sent any more. */
+export function within(time, start, late = () => new OutcomeUnknown(`no answer within ${time} ms`)) {
+  return new Promise((resolve, reject) => {
+    const limit = { isOver: false, onOver: null };
+    const timer = setTimeout(() => {
+      reject(late());
+      limit.isOver = true;
+      limit.onOver?.();
     }, time);
+    const settle = (end) => (result) => {
+      clearTimeout(timer);
+      end(result);
+    };
+    start(limit).then(settle(resolve), settle(reject));
   });
-  try {
-    return await Promise.race([start(end.signal), over]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 // --- calls that block -----------------------------------------------------------------------------------
@@ -274,8 +308,12 @@ export function sends(Calls) {
     Object.defineProperty(Sender.prototype, name, {
       configurable: true,
       writable: true,
-      async value(...args) {
-        return run(this.client, this.calls[name](...args));
+      value(...args) {
+        try {
+          return run(this.client, this.calls[name](...args));
+        } catch (error) {
+          return Promise.reject(error);
+        }
       },
     });
   }

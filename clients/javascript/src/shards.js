@@ -10,24 +10,13 @@ import { Call, listOf, milliseconds, noMore, text } from './call.js';
 import { IncompleteAnswer, OutcomeUnknown, isOutage, isRefusal } from './errors.js';
 import { Order, byName } from './order.js';
 import { READS, run, senderOf, within } from './run.js';
+import { SLOTS, crc16 } from './slots.js';
 
-const SLOTS = 16384;
 // The most rows of a shard that are fetched rather than narrowed down further, on average.
 const ROWS_A_SHARD = 64;
 // A member that is written so often that it is never seen twice at one place.
 const MOST_TRIES = 50;
 const PAUSE_MS = 50;
-// How long a write waits for a connection before it is tried elsewhere.
-const SEND_MS = 1000;
-
-export function crc16(name) {
-  let crc = 0;
-  for (const byte of Buffer.from(name)) {
-    crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++) crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff;
-  }
-  return crc;
-}
 
 /** For each shard the key with the smallest number whose slot lies in its part of the slots. */
 export function keysOf(name, n) {
@@ -133,9 +122,8 @@ export class ShardedLeaderboard {
     const end = Date.now() + this.timeout;
     for (;;) {
       const incomplete = (cause) => new IncompleteAnswer(`${call.name} got no answer within ${this.timeout} ms`, { cause });
-      const attempt = (signal) => run(this.client, call, isRead ? {} : { signal: earliest(signal, SEND_MS) });
       try {
-        return await within(end - Date.now(), attempt, incomplete());
+        return await within(end - Date.now(), (limit) => run(this.client, call, isRead ? undefined : limit), incomplete);
       } catch (error) {
         if (error instanceof IncompleteAnswer || !(isRead ? isOutage(error) : didNotHappen(error))) throw error;
         if (Date.now() >= end) throw incomplete(error);
@@ -430,9 +418,6 @@ export class ShardedLeaderboard {
 
 // What a write may be sent again after: the server refused it, or it was not sent.
 const didNotHappen = (error) => isRefusal(error) || (isOutage(error) && !(error instanceof OutcomeUnknown));
-
-/** A signal that aborts with another one, or after some time. */
-const earliest = (signal, time) => AbortSignal.any([signal, AbortSignal.timeout(time)]);
 
 /** Shards are always asked for the tie time, to compare by it. */
 function shown(rows, { time = false }) {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { IncompleteAnswer, ShardedLeaderboard } from 'redis-rank-client';
-import { crc16 } from '../src/shards.js';
+import { crc16 } from '../src/slots.js';
 import { startCluster, withNode } from './servers.js';
 import { close, ioredisCluster, nodeRedisCluster } from './support.js';
 

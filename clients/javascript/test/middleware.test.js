@@ -8,9 +8,10 @@ import express from 'express';
 import fastify from 'fastify';
 import { Redis } from 'ioredis';
 import { RateLimiter } from 'redis-rank-client';
-import { expressRateLimit, fastifyRateLimit } from 'redis-rank-client/middleware';
-import { Policies, policy } from '../src/middleware.js';
-import { close, flushAll, ioredis, nodeRedis } from './support.js';
+import { expressRateLimit, fastifyRateLimit, fastifyRouteLimit } from 'redis-rank-client/middleware';
+import { LocalLimiter } from '../src/limiter.js';
+import { Policies, clientAddress, policy } from '../src/middleware.js';
+import { close, flushAll, ioredis, ioredisCluster, nodeRedis, nodeRedisCluster } from './support.js';
 
 const rules = [
   { name: 'all', rule: '6/1h', key: () => 'everybody' },
@@ -196,4 +197,135 @@ test('a mistake in a function of the user does not end the process', async () =>
   const policies = new Policies(clients[0], rules, { refund, log: (error) => errors.push(error.message) });
   await policies.settle({ known: [], cost: 1 }, 200);
   assert.deepEqual(errors, ['no']);
+});
+
+const local = { rules: [{ name: 'all', rule: '3/1h', key: () => 'everybody' }], failing: 'local', timeout: 200 };
+
+test('while the server is away, requests are counted in the process', async () => {
+  const mute = createServer(() => {});
+  await new Promise((resolve) => mute.listen(0, '127.0.0.1', resolve));
+  const client = new Redis({ port: mute.address().port, host: '127.0.0.1' });
+  client.on('error', () => {});
+  const errors = [];
+  for (const serve of Object.values(FRAMEWORKS)) {
+    const server = await serve(client, { ...local, log: (error) => errors.push(error) });
+    const answers = [];
+    for (let count = 0; count < 4; count++) answers.push(await get(server.port, '/'));
+    assert.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 429]);
+    assert.match(answers[0].fields.get('ratelimit'), /^"all";r=2;t=1200$/);
+    assert.match(answers[3].fields.get('retry-after'), /^1[12]\d\d$/);
+    await server.close();
+  }
+  assert.equal(errors.length, 8);
+  client.disconnect();
+  mute.close();
+});
+
+test('an error that is no outage is logged and counted, and passes only if it is open', async () => {
+  await clients[1].call('ACL', 'SETUSER', 'nobody', 'reset', 'on', '>x', '~*', '+@connection');
+  const user = await nodeRedis({ username: 'nobody', password: 'x' });
+  for (const [failing, expected] of [['open', 200], ['closed', 503], ['local', 503]]) {
+    const errors = [];
+    const limit = expressRateLimit(user, rules, { failing, log: (error) => errors.push(error.constructor.name) });
+    const app = express().use(limit).get('/', (_, response) => void response.send('fine'));
+    const server = app.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    assert.equal((await get(server.address().port, '/')).status, expected, failing);
+    assert.deepEqual([errors, limit.errors], [['NotPermitted'], 1]);
+    await new Promise((resolve) => server.close(resolve));
+  }
+  close(user);
+  await clients[1].call('ACL', 'DELUSER', 'nobody');
+});
+
+test('a limit for one route', async () => {
+  const own = [{ name: 'search', rule: '2/1h', key: () => 'x' }];
+  for (const client of clients) {
+    await flushAll();
+    const app = express();
+    app.get('/search', expressRateLimit(client, own, usual), (_, response) => void response.send('found'));
+    app.get('/', (_, response) => void response.send('fine'));
+    const server = app.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const other = fastify();
+    other.get('/search', { ...fastifyRouteLimit(client, own, usual) }, async () => 'found');
+    other.get('/', async () => 'fine');
+    await other.listen({ port: 0, host: '127.0.0.1' });
+    for (const port of [server.address().port, other.server.address().port]) {
+      await flushAll();
+      const statuses = [];
+      for (const path of ['/search', '/', '/search', '/search', '/']) statuses.push((await get(port, path)).status);
+      assert.deepEqual(statuses, [200, 200, 200, 429, 200]);
+      assert.equal((await get(port, '/')).fields.get('ratelimit'), null);
+    }
+    await new Promise((resolve) => server.close(resolve));
+    await other.close();
+  }
+});
+
+onEach('in a cluster, rules with different keys count for all or for none', {}, async (port) => {
+  assert.deepEqual((await get(port, '/costly', 'ann')).status, 200);
+  const denied = await get(port, '/costly', 'ann');
+  assert.equal(denied.status, 429);
+  assert.deepEqual(JSON.parse(denied.body)['violated-policies'], ['user']);
+  // The first rule got its two units back.
+  const other = await get(port, '/', 'bob');
+  assert.match(other.fields.get('ratelimit'), /^"all";r=3;t=\d+, "user";r=2;t=\d+$/);
+}, async () => {
+  const clusters = [await nodeRedisCluster(), await ioredisCluster()];
+  clients.push(...clusters);
+  return clusters;
+});
+
+test('rules with the same key are asked in one call, and share a key that writer may use', async () => {
+  const client = await nodeRedisCluster();
+  const policies = new Policies(client, [{ name: 'burst', rule: '5/1s' }, { name: 'daily', rule: '100/1d' }], usual);
+  const { known } = policies.asked({ ip: '192.0.2.1' }, '/');
+  assert.deepEqual(known.map(({ name }) => name), ['burst+daily:192.0.2.1', 'burst+daily:192.0.2.1']);
+  const { fields, counted } = await policies.decide({ known, cost: 1 });
+  assert.deepEqual([fields.RateLimit, counted], ['"burst";r=4;t=1, "daily";r=99;t=864', true]);
+  assert.equal(await client.exists('limit:burst+daily:192.0.2.1'), 1);
+  close(client);
+});
+
+test('addresses behind proxies', () => {
+  const cases = [
+    [0, '10.0.0.1', '192.0.2.7', '10.0.0.1'], [1, '10.0.0.1', '192.0.2.7', '192.0.2.7'], [1, '10.0.0.1', '203.0.113.9, 192.0.2.7', '192.0.2.7'],
+    [2, '10.0.0.1', '203.0.113.9, 192.0.2.7', '203.0.113.9'], [9, '10.0.0.1', '203.0.113.9, 192.0.2.7', '203.0.113.9'], [1, '10.0.0.1', undefined, '10.0.0.1'],
+    [1, '10.0.0.1', 'unknown', '10.0.0.1'], [2, '10.0.0.1', 'x, 192.0.2.7', '192.0.2.7'], [1, '::ffff:10.0.0.1', '::ffff:192.0.2.7', '192.0.2.7'],
+    [1, '10.0.0.1', '192.0.2.7:1234', '192.0.2.7'], [1, '10.0.0.1', '[2001:db8::7]:80', '2001:db8::7'],
+    [['10.0.0.0/8'], '10.0.0.1', '203.0.113.9, 192.0.2.7, 10.9.9.9', '192.0.2.7'], [['10.0.0.0/8'], '192.0.2.1', '203.0.113.9', '192.0.2.1'],
+    [['10.0.0.1', 'fd00::/8'], 'fd00::5', '192.0.2.7, 10.0.0.1', '192.0.2.7'], [['10.0.0.0/8'], '::ffff:10.0.0.1', '192.0.2.7', '192.0.2.7'],
+  ];
+  for (const [trusted, peer, forwarded, expected] of cases) {
+    assert.equal(clientAddress(trusted)(peer, forwarded), expected, JSON.stringify([trusted, peer, forwarded]));
+  }
+});
+
+onEach('the address behind a trusted proxy', { rules: [{ name: 'address', rule: '1/1h' }], trustedProxies: ['127.0.0.0/8'] }, async (port) => {
+  const statuses = [];
+  for (const address of ['192.0.2.1', '192.0.2.1', '192.0.2.2', '203.0.113.7, 192.0.2.2']) {
+    statuses.push((await fetch(`http://127.0.0.1:${port}/`, { headers: { 'x-forwarded-for': address, connection: 'close' } })).status);
+  }
+  assert.deepEqual(statuses, [200, 429, 200, 429]);
+});
+
+test('the limiter of this process is the GCRA of the server, and is bounded', async () => {
+  const start = 1_700_000_000_000;
+  let now = start;
+  const mine = new LocalLimiter(() => now);
+  const theirs = new RateLimiter(clients[0], ['5/10s', '3/1s/4'], { algorithm: 'GCRA' });
+  for (let step = 0; step < 200; step++) {
+    now += [0, 10, 150, 400, 2500][step % 5];
+    const cost = [1, 1, 2, 1, 6][step % 5];
+    const own = mine.check(theirs.calls.rules.map((rule) => ['x', rule]), cost, 'GCRA');
+    const server = await theirs.check('x', { cost, now });
+    const shown = ({ allowed, limit, remaining, retryAfterMs, resetAfterMs, rule }) => ({ allowed, limit, remaining, retryAfterMs, resetAfterMs, rule });
+    assert.deepEqual(own.rules.map(shown), server.rules.map(shown), `step ${step}`);
+    assert.deepEqual(shown(own), shown(server), `step ${step}`);
+  }
+  for (let key = 0; key < 20_000; key++) mine.check([[`key${key}`, '1/1h']], 1, 'GCRA');
+  assert.equal(mine.check([['key19999', '1/1h']], 1, 'GCRA').allowed, false);
+  // One that was used least recently is forgotten.
+  assert.equal(mine.check([['key5', '1/1h']], 1, 'GCRA').allowed, true);
 });

@@ -17,7 +17,7 @@ if (problem) {
 const [server, cluster] = await Promise.all([startServer(), startCluster()]);
 const named = process.argv.slice(2);
 const all = readdirSync(here).filter((name) => name.endsWith('.test.js')).map((name) => join(here, name));
-const words = ['--test', '--test-concurrency=1', '--test-force-exit', '--test-timeout=200000', '--test-reporter=spec', ...(named.length ? named : all)];
+const words = ['--test', '--test-concurrency=1', '--test-force-exit', ...(process.env.ONLY ? ['--test-name-pattern', process.env.ONLY] : []), '--test-timeout=200000', '--test-reporter=spec', ...(named.length ? named : all)];
 const child = spawn(process.execPath, words, {
   stdio: 'inherit',
   env: { ...process.env, REDIS_URL: server.url, REDIS_CLUSTER_URL: cluster.url },

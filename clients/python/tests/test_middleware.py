@@ -45,13 +45,13 @@ def with_starlette(client: Any, **options: Any) -> Any:
 
     routes = [Route(path, fine) for path in ("/", "/costly", "/free")] + [Route("/broken", broken)]
     app = Starlette(routes=routes)
-    app.add_middleware(AsgiRateLimit, client=client, rules=RULES, **{**OPTIONS, **options})
+    app.add_middleware(AsgiRateLimit, client=client, **{"rules": RULES, **OPTIONS, **options})
     return app
 
 
 def with_fastapi(client: Any, **options: Any) -> Any:
     app = fastapi.FastAPI()
-    app.add_middleware(AsgiRateLimit, client=client, rules=RULES, **{**OPTIONS, **options})
+    app.add_middleware(AsgiRateLimit, client=client, **{"rules": RULES, **OPTIONS, **options})
     for path in ("/", "/costly", "/free"):
         app.get(path)(lambda: "fine")
 
@@ -71,7 +71,7 @@ def with_flask(client: Any, **options: Any) -> Any:
     def broken() -> None:
         raise RuntimeError("broken")
 
-    app.wsgi_app = WsgiRateLimit(app.wsgi_app, client, RULES, **{**OPTIONS, **options})  # type: ignore[method-assign]
+    app.wsgi_app = WsgiRateLimit(app.wsgi_app, client, **{"rules": RULES, **OPTIONS, **options})  # type: ignore[method-assign]
     return app
 
 

@@ -7,7 +7,7 @@ use crate::rate::lease::{last_token, lease_end};
 
 fn acquire(leases: &mut MemorySet, limit: u64, lease_ms: u64, clock: Clock) -> Result<[i64; 6]> {
     let verdict = Holders::new(leases, clock)?.acquire(limit, lease_ms)?;
-    assert_eq!(check_leases(leases), Ok(()));
+    assert!(leases.is_empty() || is_leases(leases));
     Ok(verdict.reply())
 }
 

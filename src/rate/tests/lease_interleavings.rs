@@ -125,7 +125,7 @@ impl Leases {
             .collect();
         self.stored.expiry().into_iter().for_each(|at_ms| restored.expire_at(at_ms));
         assert_eq!(restored, self.stored);
-        assert_eq!(check_leases(&mut restored), Ok(()));
+        assert!(restored.is_empty() || is_leases(&mut restored));
         self.stored = restored;
 
         let live = self.live();

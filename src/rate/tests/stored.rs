@@ -48,12 +48,12 @@ fn somebody_elses_string() {
         for algorithm in ["FIXED", "COUNTER", "GCRA"] {
             assert_eq!(run_on(text, &format!("10 1s {algorithm}")), Err(Error::not_a_string_limiter()), "{text:?}");
         }
-        assert_eq!(check_is_string_limiter(text.as_bytes()), Err(Error::not_a_string_limiter()), "{text:?}");
+        assert!(!is_string_limiter(text.as_bytes()), "{text:?}");
     }
     for text in
         ["rate 1 gcra1m 00000000 0", "rate 1 closed 1", "rate 1 day-11:30 0 z year 0 z", "rate 1 counter90s 0 1 2"]
     {
-        assert_eq!(check_is_string_limiter(text.as_bytes()), Ok(()), "{text}");
+        assert!(is_string_limiter(text.as_bytes()), "{text}");
         assert!(run_on(text, "10 1s GCRA").is_ok(), "{text}");
     }
 }
@@ -111,7 +111,7 @@ fn somebody_elses_sorted_set() {
     // Either end gives it away.
     for foreign_at in [0.0, 9_000_000.0] {
         let log: MemorySet = [good, (foreign_at, "alice")].into_iter().collect();
-        assert_eq!(check_is_log(&mut log.clone()), Err(Error::not_a_log()));
+        assert!(!is_log(&mut log.clone()));
         let mut limiter = Limiter { log, ..Limiter::default() };
         for mode in [Action::Check, Action::Peek] {
             assert_eq!(limiter.run("5 1s", mode, 1_000_000), Err(Error::not_a_log()));
@@ -223,5 +223,5 @@ fn a_limiter_keeps_so_many_windows_and_no_more() {
     assert!(limiter.run_by(&parse("5 7h FIXED").unwrap(), Clock::new(5_000, None)).is_ok());
     assert!(limiter.run_by(&one_more, Clock::new(2 * 3_600_000_000, None)).is_ok());
     let text = ["rate 1".to_owned(), " fixed1h 00000000 1".repeat(1_001)].concat();
-    assert_eq!(check_is_string_limiter(text.as_bytes()), Err(Error::not_a_string_limiter()));
+    assert!(!is_string_limiter(text.as_bytes()));
 }

@@ -172,7 +172,7 @@ impl explore::World for Limited<'_> {
             self.peek(algorithm, &call);
         }
         if let Some(text) = &self.limiter.text {
-            check_is_string_limiter(text).expect("a text that can be read");
+            assert!(is_string_limiter(text), "a text that can be read");
         }
         self.models.iter_mut().for_each(Model::forget);
     }

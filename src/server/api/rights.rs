@@ -55,11 +55,6 @@ impl Drop for Caller {
 }
 
 impl Ctx<'_> {
-    /// Whether the user who called has permission for a key.
-    pub fn permits(self, key: &Text, access: Access) -> bool {
-        self.caller().may(key, access)
-    }
-
     pub fn caller(self) -> Caller {
         // What a primary or an AOF sends was permitted when it was first run.
         if self.has_flag(raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) {

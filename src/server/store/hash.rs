@@ -44,7 +44,7 @@ impl<'c> Hash<'c> {
 
     /// An error unless the caller may write to a hash that a board is to own.
     pub fn check_may_own(call: &'c Call<'c>, name: &[u8]) -> Result<()> {
-        if call.ctx.permits(&Text::new(name), Access::Write) {
+        if call.ctx.caller().may(&Text::new(name), Access::Write) {
             return Ok(());
         }
         Err(Error::no_permission(name))

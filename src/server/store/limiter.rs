@@ -26,8 +26,11 @@ impl<'c> Limiter<'c> {
     /// The leases; an error if something else is there.
     pub fn leases(&mut self) -> Result<&mut ZSet<'c>> {
         self.check(KeyType::SortedSet)?;
-        rate::check_leases(&mut self.set)?;
-        Ok(&mut self.set)
+        match self.content() {
+            Some(other) if other != LEASES => Err(Error::holds_other(other)),
+            None if self.set.exists() => Err(Error::not_leases()),
+            _ => Ok(&mut self.set),
+        }
     }
 
     /// An error that says what is there, if it is of another type.
@@ -36,19 +39,17 @@ impl<'c> Limiter<'c> {
         if self.set.kind == KeyType::Empty || self.set.kind == wanted {
             return Ok(());
         }
-        Err(self.wrong_type())
+        Err(self.content().map_or_else(Error::wrong_type, Error::holds_other))
     }
 
-    #[cold]
-    fn wrong_type(&mut self) -> Error {
+    /// What a limiter or leases have written to the key; `None` if it is empty, or somebody else's.
+    fn content(&mut self) -> Option<&'static str> {
         let kind = self.set.kind;
         match kind {
-            KeyType::SortedSet if rate::is_leases(&mut self.set) => Error::holds_other(LEASES),
-            KeyType::SortedSet if rate::is_log(&mut self.set) => Error::holds_other(LOG),
-            KeyType::String if self.limiter_text().and_then(rate::check_is_string_limiter).is_ok() => {
-                Error::holds_other(NUMBERS)
-            }
-            _ => Error::wrong_type(),
+            KeyType::SortedSet if rate::is_leases(&mut self.set) => Some(LEASES),
+            KeyType::SortedSet if rate::is_log(&mut self.set) => Some(LOG),
+            KeyType::String if self.limiter_text().is_ok_and(rate::is_string_limiter) => Some(NUMBERS),
+            _ => None,
         }
     }
 
@@ -63,15 +64,14 @@ impl<'c> Limiter<'c> {
 
     /// Deletes a limiter. Returns whether there was one; an error if there is something else.
     pub fn reset(&mut self) -> Result<bool> {
-        let kind = self.set.kind;
-        match kind {
+        let content = self.content();
+        match self.set.kind {
             KeyType::Empty => return Ok(false),
-            KeyType::SortedSet if rate::is_leases(&mut self.set) => {}
-            KeyType::SortedSet => rate::check_is_log(&mut self.set)?,
-            KeyType::String => rate::check_is_string_limiter(self.limiter_text()?)?,
+            _ if content.is_some() => self.set.unlink(),
+            KeyType::SortedSet => return Err(Error::not_a_log()),
+            KeyType::String => return Err(Error::not_a_string_limiter()),
             KeyType::Hash | KeyType::Other => return Err(Error::wrong_type()),
         }
-        self.set.unlink();
         Ok(true)
     }
 }

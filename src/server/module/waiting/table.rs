@@ -40,8 +40,8 @@ pub struct Queue {
 
 pub struct Table {
     /// By their numbers. A number is used again once nobody waits for its key.
-    queues: Vec<Option<Queue>>,
-    /// The positions without a queue.
+    queues: BTreeMap<u64, Queue>,
+    /// Lower numbers that no queue has.
     free: BTreeSet<u64>,
     numbers: BTreeMap<(c_int, Vec<u8>), u64>,
     /// The queue and the arrival of each client.
@@ -59,7 +59,7 @@ unsafe impl Send for Table {}
 impl Table {
     pub const fn new() -> Table {
         Table {
-            queues: Vec::new(),
+            queues: BTreeMap::new(),
             free: BTreeSet::new(),
             numbers: BTreeMap::new(),
             positions: BTreeMap::new(),
@@ -85,7 +85,7 @@ impl Table {
     }
 
     pub fn queue(&mut self, number: u64) -> Option<&mut Queue> {
-        self.queues.get_mut(usize::try_from(number).ok()?)?.as_mut()
+        self.queues.get_mut(&number)
     }
 
     /// Puts a client at the end of the queue of a key. Returns the number of the queue.
@@ -101,25 +101,20 @@ impl Table {
     }
 
     fn add_queue(&mut self, database: c_int, name: &Text) -> u64 {
-        let queue = Some(Queue::new(database, name));
         let number = self.free.pop_first().unwrap_or(self.queues.len() as u64);
-        match usize::try_from(number).ok().and_then(|at| self.queues.get_mut(at)) {
-            Some(unused) => *unused = queue,
-            None => self.queues.push(queue),
-        }
+        self.queues.insert(number, Queue::new(database, name));
         self.numbers.insert((database, name.bytes().to_vec()), number);
         number
     }
 
     fn remove_queue(&mut self, number: u64) {
-        let Some(queue) = usize::try_from(number).ok().and_then(|at| self.queues.get_mut(at)?.take()) else { return };
+        let Some(queue) = self.queues.remove(&number) else { return };
         self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
         if let Some(at) = queue.next_check {
             self.checks.remove(&(at, number));
         }
         self.free.insert(number);
         if self.numbers.is_empty() {
-            self.queues = Vec::new();
             self.free.clear();
         }
     }
