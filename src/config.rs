@@ -1,4 +1,5 @@
-//! What `CONFIG SET rank.…` and load arguments set.
+//! The options of the module: their names, bounds, defaults and values. The server sets them from its configuration file
+//! and by `CONFIG SET rank.…`; load arguments, which the server does not check, are read here.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 

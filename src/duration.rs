@@ -1,4 +1,5 @@
 //! Durations as clients write them, for windows, leases and waits: `500ms`, `30s`, `5m`, `2h`, `1d`, or seconds as `30`.
+//! One parser, so that they are the same in every command.
 
 use std::ops::RangeInclusive;
 

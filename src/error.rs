@@ -353,22 +353,5 @@ errors! {
     }
 }
 
-/// Sets one of several options that are mutually exclusive, with its name.
-pub fn set_one_of<T>(place: &mut Option<(T, &'static str)>, value: T, name: &'static str) -> Result<()> {
-    match place.replace((value, name)) {
-        None => Ok(()),
-        Some((_, other)) if other == name => Err(Error::given_twice(name)),
-        Some((_, other)) => Err(Error::mutually_exclusive(other, name)),
-    }
-}
-
-/// Sets an option that may be given once.
-pub fn set_once<T>(place: &mut Option<T>, value: T, option: &'static str) -> Result<()> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(Error::given_twice(option)),
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! The only parser and printer of the numbers that clients write and read.
+//! The only parser and printer of the numbers that clients write and read. It accepts and prints what the core does,
+//! where Rust's own would not: no hexadecimal, no `nan`, and doubles as the core prints them.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! Counters since the module was loaded, shown by `INFO rank`, for an operator's graphs.
+//! Counters since the module was loaded, shown by `INFO rank`, for an operator's graphs. A call adds to one or two of
+//! them; totals are summed when they are shown.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;

@@ -36,7 +36,7 @@ pub const SETTINGS: [Setting; 3] = [Setting::Quiet, Setting::Aof, Setting::Repli
 pub struct Server {
     dir: TempDir,
     port: u16,
-    /// A shell that ends the server as soon as its input ends, however this process ends.
+    /// A shell that ends the server, and removes its directory, as soon as its input ends: however this process ends.
     guard: Child,
 }
 
@@ -53,9 +53,9 @@ impl Server {
         fs::write(dir.path().join("conf"), text).expect("a configuration file");
         let log = File::create(dir.path().join("log")).expect("a log");
         let guard = Command::new("sh")
-            .args(["-c", "\"$@\" & read -r _; kill -9 $!", "guard"])
+            .args(["-c", "\"$1\" \"$2/conf\" & read -r _; kill -9 $!; rm -rf \"$2\"", "guard"])
             .arg(program)
-            .arg(dir.path().join("conf"))
+            .arg(dir.path())
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(log.try_clone().expect("the log again"))

@@ -6,6 +6,7 @@ It writes to keys that begin with "bench:". Both sides are measured in turns; th
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
 import sys
 import time
@@ -21,7 +22,7 @@ import redis.asyncio
 import redis_rank
 import redis_rank.asyncio
 
-ROUNDS, CALLS = 200, 20
+ROUNDS, CALLS = int(os.environ.get("BENCH_ROUNDS", 200)), 20
 NAMES = [f"player:{number}" for number in range(40_000)]
 
 

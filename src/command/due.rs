@@ -1,4 +1,5 @@
-//! `DUE.ADD`, `DUE.CLAIM`, `DUE.POP`, `DUE.ACK`, `DUE.MOVE` and `DUE.INFO`.
+//! `DUE.ADD`, `DUE.CLAIM`, `DUE.POP`, `DUE.ACK`, `DUE.MOVE` and `DUE.INFO`: arguments, keys, replies and waits. What
+//! happens to the items is in [`crate::due`], and how a client waits in `server/module/waiting`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

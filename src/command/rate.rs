@@ -1,4 +1,5 @@
-//! `RATE.CHECK`, `RATE.PEEK`, `RATE.ALL`, `RATE.REFUND` and `RATE.RESET`.
+//! `RATE.CHECK`, `RATE.PEEK`, `RATE.ALL`, `RATE.REFUND` and `RATE.RESET`: keys and replies. The options and the verdict
+//! are those of [`crate::rate`].
 
 use smallvec::{smallvec, SmallVec};
 

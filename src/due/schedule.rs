@@ -1,4 +1,4 @@
-//! The operations that the `DUE.*` commands perform on a schedule.
+//! The operations that the `DUE.*` commands perform on a schedule, on any [`SortedSet`], with the time as an argument.
 
 use std::ops::Range;
 
@@ -137,30 +137,16 @@ impl Demand {
             }
             given_up.iter().for_each(|item| _ = items.remove(item));
         }
-        match self.until {
-            Some(until) => claim(items, ready, until, serials),
-            None => pop(items, ready),
-        }
+        let taken = ready.into_iter().map(|Ready { item, due, before }| {
+            let hold = self.until.map(|until| Hold::after(before, until, serials));
+            match hold {
+                Some(hold) => _ = items.put(&item, hold.score(), Condition::Any),
+                None => _ = items.remove(&item),
+            }
+            TakenItem { item, due, hold }
+        });
+        taken.collect()
     }
-}
-
-fn claim<S: SortedSet>(
-    items: &mut S,
-    ready: Vec<Ready<S::Element>>,
-    until: LeaseEnd,
-    serials: &Serials,
-) -> Vec<TakenItem<S::Element>> {
-    let claimed = ready.into_iter().map(|Ready { item, due, before }| {
-        let hold = Hold::after(before, until, serials);
-        items.put(&item, hold.score(), Condition::Any);
-        TakenItem { item, due, hold: Some(hold) }
-    });
-    claimed.collect()
-}
-
-fn pop<S: SortedSet>(items: &mut S, ready: Vec<Ready<S::Element>>) -> Vec<TakenItem<S::Element>> {
-    ready.iter().for_each(|ready| _ = items.remove(&ready.item));
-    ready.into_iter().map(|Ready { item, due, .. }| TakenItem { item, due, hold: None }).collect()
 }
 
 /// What became of acknowledged items.

@@ -1,4 +1,5 @@
-//! One call on its keys: all keys are evaluated first, then written, then the reply is made.
+//! One call on its keys. All keys are evaluated first, then all writes are computed, then they are made, and only then
+//! the reply. So a call takes from all of its keys or from none, and nothing fails halfway.
 
 use smallvec::{smallvec, SmallVec};
 

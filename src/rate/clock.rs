@@ -1,4 +1,4 @@
-//! The time of a call: the caller's clock and the server's.
+//! The time of a call: the caller's clock (`NOW`), which verdicts use, and the server's, which expiries use.
 
 /// The latest time a limiter can record: sorted-set scores are doubles, exact up to here.
 pub(super) const MAX_MICROS: i64 = 1 << 53;

@@ -1,4 +1,5 @@
-//! The arguments of `RATE.CHECK` and similar commands, after the keys.
+//! The arguments of `RATE.CHECK` and similar commands, after the keys. All are read and checked here, before a key is
+//! opened.
 
 use std::ops::RangeInclusive;
 

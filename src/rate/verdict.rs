@@ -1,4 +1,4 @@
-//! Combines the results of all rules into one answer.
+//! What the rules of a call say, and how it becomes one answer: an array, JSON, or redis-cell's.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,5 @@
-//! One call of a command: its arguments, what it changed, its reply.
+//! One call of a command: its arguments, what it changed, its reply. A handler has nothing else of the server, so it
+//! cannot reply before its changes are propagated.
 
 use std::cell::{Cell, RefCell};
 use std::os::raw::c_int;

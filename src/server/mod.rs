@@ -1,4 +1,5 @@
-//! Everything that touches the server. All `unsafe` of the module is in here.
+//! Everything that touches the server, and all `unsafe` of the module: `api` makes the module API safe, `store` has keys
+//! and the recorder of effects, `module` is what the server calls.
 
 #[macro_use]
 mod api;

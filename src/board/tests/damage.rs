@@ -84,3 +84,15 @@ fn entries_stay_where_only_the_score_changes() {
     assert!(before.1 .1 == after.1 .1 && before.1 .0 < after.1 .0, "the element keeps its name, and moves up");
     assert_eq!(board.members().unwrap(), 1);
 }
+
+#[test]
+fn a_step_of_verify_ends_in_a_table_that_shrank() {
+    let mut set = board("FIELD a INT").store;
+    set.empty_scans = 1_000;
+    let mut board = Board::open_damaged(set).unwrap();
+    let cut = board.verify(0, 1_000, false, || true).unwrap();
+    assert!((1..10).contains(&cut.cursor), "one step made {} of 1000 scans", cut.cursor);
+    // What it has not seen is left for the next step.
+    let whole = board.verify(cut.cursor, 1_000, false, || false).unwrap();
+    assert_eq!((cut.checked, whole.cursor), (0, 0));
+}

@@ -1,4 +1,4 @@
-//! Clients that wait, and timers.
+//! Blocked clients, timers and the cron event, as the API has them. Who waits for what is in `server/module/waiting`.
 
 use std::os::raw::{c_int, c_void};
 use std::ptr;

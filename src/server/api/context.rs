@@ -135,6 +135,25 @@ impl<'c> Ctx<'c> {
         unsafe { api!(RedisModule_ReplicateVerbatim)(self.raw) };
     }
 
+    /// Propagates a command of a key, a number and bytes: the most common effects. The server makes the strings. Where the
+    /// module made them, and a list of them, a `RATE.CHECK` with an AOF took 7 % more instructions.
+    pub fn replicate_small(self, command: &CStr, key: &Text, number: &str, bytes: &[u8]) {
+        // SAFETY: strings and buffers are alive; the server takes references or copies of its own.
+        unsafe {
+            api!(RedisModule_Replicate)(
+                self.raw,
+                command.as_ptr(),
+                c"sbb".as_ptr(),
+                key.raw(),
+                number.as_ptr(),
+                number.len(),
+                bytes.as_ptr(),
+                bytes.len(),
+            );
+        }
+    }
+
+    /// Propagates any command.
     pub fn replicate(self, command: &CStr, args: &[Text]) {
         let mut args: SmallVec<[*mut RedisModuleString; 8]> = args.iter().map(Text::raw).collect();
         // SAFETY: the strings are alive; the server takes references of its own.

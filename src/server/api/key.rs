@@ -1,4 +1,5 @@
-//! Open keys.
+//! Open keys. A server call that may free the value takes the handle by value, and what changes the value takes it
+//! mutably, so a handle or a slice of bytes that is out of date cannot be used.
 
 use std::ffi::CStr;
 use std::os::raw::c_int;

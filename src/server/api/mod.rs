@@ -1,4 +1,5 @@
-//! A safe interface to the module API: contexts, keys, strings, calls of core commands, replies.
+//! A safe interface to the module API: contexts, keys, strings, calls of core commands, replies. It knows nothing of
+//! boards, limiters and schedules.
 
 /// The function behind a pointer that every server since 7.0 sets.
 macro_rules! api {

@@ -1,4 +1,4 @@
-//! Replies, written piece by piece.
+//! Replies, written piece by piece. Nothing may fail once a reply has begun: the server would send half of it.
 
 use std::cell::Cell;
 use std::ffi::CString;

@@ -1,4 +1,4 @@
-//! How much CPU time a command has used.
+//! How much CPU time a command has used, for commands that end a step before it blocks the server for long.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The server's strings.
+//! The server's strings: arguments, which are borrowed, and strings to which the module holds a reference.
 
 use std::marker::PhantomData;
 use std::ptr;

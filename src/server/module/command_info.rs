@@ -1,4 +1,5 @@
-//! `RM_SetCommandInfo`: a command's documentation as the C structures the server copies.
+//! `RM_SetCommandInfo`: a command's documentation as the C structures that the server copies. Nothing but the types of
+//! [`crate::docs`] is needed here.
 
 use std::ffi::CString;
 use std::os::raw::{c_char, c_int};

@@ -1,4 +1,5 @@
 //! The one place that records what a command changed, propagates it as plain commands, and sends the core's events.
+//! Low-level writes do none of that. So replicas and the AOF need no module, and nothing is sent twice or out of order.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -94,10 +95,10 @@ impl<'a> Effect<'a> {
             Effect::Zrem(name) | Effect::Hdel(name) => args.push(name.clone()),
             Effect::Zremrangebyscore(through) => args.extend([text(b"0"), integer(*through)]),
             Effect::Set(value, at_ms) => args.extend([value.clone(), text(b"PXAT"), integer(*at_ms)]),
-            Effect::Setrange(offset, bytes) => args.extend([integer(*offset as i64), text(bytes)]),
             Effect::Hset(field, value) => args.extend([field.clone(), value.clone()]),
             Effect::Pexpireat(at_ms) => args.push(integer(*at_ms)),
-            Effect::Unlink | Effect::Vanish => {}
+            // `Setrange` is propagated without a list of arguments.
+            Effect::Setrange(..) | Effect::Unlink | Effect::Vanish => {}
         }
     }
 }
@@ -147,12 +148,22 @@ impl<'a> Effects<'a> {
         }
         let mut float = FloatText::new();
         for run in self.noted.chunk_by(Noted::joins) {
-            let [Noted { key, change }, ..] = run else { continue };
+            let [Noted { key, change }, others @ ..] = run else { continue };
             let Some(command) = change.command() else { continue };
-            let mut args = Args::new();
-            args.push(key.clone());
-            run.iter().for_each(|noted| noted.change.push_args(&mut args, &mut float));
-            ctx.replicate(command, &args);
+            match change {
+                Effect::Zadd(score, element, _) if others.is_empty() => {
+                    ctx.replicate_small(command, key, float.print(*score), element.bytes());
+                }
+                Effect::Setrange(offset, bytes) => {
+                    ctx.replicate_small(command, key, itoa::Buffer::new().format(*offset), bytes);
+                }
+                _ => {
+                    let mut args = Args::new();
+                    args.push(key.clone());
+                    run.iter().for_each(|noted| noted.change.push_args(&mut args, &mut float));
+                    ctx.replicate(command, &args);
+                }
+            }
         }
     }
 

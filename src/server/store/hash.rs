@@ -1,4 +1,5 @@
-//! The hash of a board's attributes, member → JSON object, and that of a schedule's payloads, item → text.
+//! The hash of a board's attributes, member → JSON object, and that of a schedule's payloads, item → text. Changes are
+//! recorded as those of a sorted set are.
 
 use std::os::raw::c_int;
 use std::ptr;

@@ -1,4 +1,4 @@
-//! The clocks, and when keys are checked.
+//! The clocks, and when awaited keys are checked: often enough for few keys, evenly spread for many.
 
 use crate::server::api::Ctx;
 

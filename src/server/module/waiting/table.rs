@@ -1,4 +1,4 @@
-//! Which clients wait, for which key, in which order.
+//! Which clients wait, for which key, in which order, and which check of a key is next. It reads and writes no keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
