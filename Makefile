@@ -117,7 +117,7 @@ integration: ## run the tests with real servers; ARGS is a filter
 	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- $(ARGS)
 
 # Those that are about the file rather than about a command, and one of each family.
-DIST_TESTS ?= artifact:: packaging:: panics:: smoke:: upgrade:: layouts:: replication:: rate:: due::
+DIST_TESTS ?= artifact:: packaging:: panics:: smoke:: upgrade:: formats:: layouts:: replication:: rate:: due::
 
 test-dist: ## run a part of the tests on what make dist builds; DIST_TESTS are filters
 	@scripts/setup.sh test

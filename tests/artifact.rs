@@ -5,7 +5,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::packaging::{assert_loads, names, path, run};
+use crate::packaging::assert_loads;
+use crate::support::programs::*;
 use crate::support::*;
 
 /// The oldest C library that it runs with: that of RHEL 7, and older than those of Debian 8 and Ubuntu 14.04.

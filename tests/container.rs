@@ -7,8 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::clients::can_serve_the_page;
-use crate::packaging::{make, make_command, path, root};
+use crate::support::programs::*;
 use crate::support::*;
 
 const DOCKERFILES: [&str; 2] = ["Dockerfile", "Dockerfile.alpine"];

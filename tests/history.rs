@@ -258,7 +258,12 @@ impl History {
                     }
                     for next in grants.iter().filter(|next| next.call.start > ack.end) {
                         if !self.is_lost_by(ack, next.call.end) {
-                            found.push(format!("item {item} was given to {} after it was acknowledged", next.token));
+                            let (at, known) = (ack.end, if ack.replicated { "known" } else { "not known" });
+                            found.push(format!(
+                                "item {item} was given to {} after it was acknowledged at {at}, {known} to be replicated; \
+                                 the claim was from {} to {}",
+                                next.token, next.call.start, next.call.end
+                            ));
                         }
                     }
                     for (_, other) in acks[place + 1..].iter().filter(|(_, other)| other.told == Told::Number(1)) {

@@ -2,6 +2,8 @@
 
 mod support;
 
+use support::{script, workload};
+
 mod artifact;
 mod attributes;
 mod attributes_owned;
@@ -65,7 +67,6 @@ mod replication;
 mod replies;
 mod restarts;
 mod scan;
-mod script;
 mod sentinel;
 mod servers;
 mod shards;
@@ -82,5 +83,4 @@ mod transactions;
 mod under_faults;
 mod upgrade;
 mod verify;
-mod workload;
 mod writes;

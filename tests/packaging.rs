@@ -4,6 +4,7 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::programs::*;
 use crate::support::*;
 
 /// What they bring besides the module and the folders of documents.
@@ -148,40 +149,4 @@ fn assert_links(dir: &Path) {
 
 fn module_name() -> String {
     format!("{DLL_PREFIX}redis_rank{DLL_SUFFIX}")
-}
-
-/// Runs a make target with the module under test.
-#[track_caller]
-pub fn make(args: &[&str]) {
-    run(make_command(args).env("REDIS_RANK_SO", module_path()));
-}
-
-pub fn make_command(args: &[&str]) -> Command {
-    let mut command = Command::new("make");
-    // What `make test` told itself is not meant for this one.
-    command.args(args).current_dir(root()).env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS");
-    command
-}
-
-#[track_caller]
-pub fn run(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{command:?}:\n{}{}", text(&output.stdout), text(&output.stderr));
-}
-
-/// What is in a directory, in order.
-pub fn names(dir: &Path) -> Vec<String> {
-    let entries = dir.read_dir().expect("a directory").map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
-
-pub fn path(path: &Path) -> &str {
-    path.to_str().expect("a UTF-8 path")
-}
-
-pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

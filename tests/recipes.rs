@@ -1,6 +1,6 @@
 //! The Python of the guides runs as it is written, on data in the layouts that it is for: see recipes.py.
 
-use crate::clients::{output, python, url};
+use crate::support::programs::*;
 use crate::support::*;
 
 on_every_server! {

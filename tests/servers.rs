@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::packaging::{make_command, path, root, run};
+use crate::support::programs::*;
 
 /// With a repository in place of the server's, whose build takes minutes.
 #[test]

@@ -6,10 +6,10 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
-use crate::clients::url;
 use crate::cluster::{check, reshard};
 use crate::shards::key_of;
 use crate::shards_exact::judge;
+use crate::support::programs::url;
 use crate::support::*;
 
 const SHARDS: usize = 16;

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use redis::{Connection, Value};
 
-use crate::clients::{output, python, url};
 use crate::script::Dice;
 use crate::shards::{crc16, key_of};
+use crate::support::programs::*;
 use crate::support::*;
 
 /// The judge, if there is a client here.

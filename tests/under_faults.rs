@@ -108,7 +108,12 @@ impl Recorded {
         self.print(name);
         let violations = self.history.violations();
         let shown: Vec<&String> = violations.iter().take(20).collect();
-        assert!(violations.is_empty(), "{name}: {} violations, among them {shown:#?}", violations.len());
+        let faults = &self.faults;
+        assert!(
+            violations.is_empty(),
+            "{name}: {} violations, among them {shown:#?}; the faults were {faults:?}",
+            violations.len()
+        );
     }
 
     fn print(&self, name: &str) {
@@ -351,6 +356,8 @@ impl Pair {
         wait_until(|| replica.info("role") == "slave" && replica.info("master_link_status") == "up");
         replica.wait_for_sync(primary);
         for server in &self.servers {
+            // After a full sync a server writes its AOF anew, and until then it has none that is whole.
+            server.wait_for_aof_rewrite();
             expect(&mut server.connect(), "CONFIG REWRITE", "+OK");
         }
     }

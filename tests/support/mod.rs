@@ -18,10 +18,13 @@ pub mod boards;
 mod cluster;
 pub mod codes;
 mod compiled;
+pub mod programs;
 mod reply;
+pub mod script;
 mod server;
 pub mod stored;
 mod tls;
+pub mod workload;
 
 mod harness;
 

@@ -4,6 +4,8 @@
 
 use std::hash::Hash;
 
+use smallvec::SmallVec;
+
 use super::model::{Model, ModelCall, ModelRule};
 use super::*;
 use crate::explore::{self, explore};
@@ -22,6 +24,28 @@ struct Options {
     tick_ms: i64,
     /// How far ahead the second client's clock is.
     ahead_ms: i64,
+    /// For each algorithm and each of the rules: to parse it again for every step would take most of the time.
+    requests: Vec<Vec<Request>>,
+}
+
+impl Options {
+    fn parsed(mut self) -> Options {
+        let request = |algorithm: &str, rules: &Vec<ModelRule>| {
+            let (rules, action) = (rules.clone(), Action::Check);
+            let call = ModelCall { rules, cost: 1, action, force: false, penalty_ms: None, now: 0 };
+            parse(&call.words(algorithm)).expect("a request")
+        };
+        let of = |algorithm: &&str| self.rules.iter().map(|rules| request(algorithm, rules)).collect();
+        self.requests = self.algorithms.iter().map(of).collect();
+        self
+    }
+
+    fn request(&self, algorithm: usize, call: &ModelCall) -> Request {
+        let windows = |rules: &[ModelRule]| rules.iter().map(|rule| rule.window_ms).collect::<SmallVec<[u64; 2]>>();
+        let known = self.rules.iter().position(|rules| windows(rules) == windows(&call.rules)).expect("known rules");
+        let ModelCall { cost, action, force, penalty_ms, .. } = *call;
+        Request { cost, action, force, penalty_ms, ..self.requests[algorithm][known].clone() }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +75,7 @@ impl<'o> Limited<'o> {
     }
 
     fn run(&mut self, algorithm: usize, call: &ModelCall) -> Vec<Verdict> {
-        let request = parse_for(&call.words(self.options.algorithms[algorithm]), call.action).expect("a request");
+        let request = self.options.request(algorithm, call);
         let clock = Clock::new(self.now_ms * MICROS_OF_MS, Some(call.now));
         self.limiter.run_by(&request, clock).expect("an answer").each().collect()
     }
@@ -190,7 +214,8 @@ fn rule(limit: u64, window_ms: u64) -> ModelRule {
 fn short(algorithms: &'static [&'static str], rules: Vec<Vec<ModelRule>>, costs: &'static [u64]) -> Options {
     // Three windows of 4 ms begin here.
     let start_ms = 1_200_000;
-    Options { algorithms, rules, costs, start_ms, end_ms: start_ms + 9, tick_ms: 1, ahead_ms: 2 }
+    let requests = Vec::new();
+    Options { algorithms, rules, costs, start_ms, end_ms: start_ms + 9, tick_ms: 1, ahead_ms: 2, requests }.parsed()
 }
 
 fn alone(algorithm: &'static [&'static str], depth: usize) {
@@ -238,7 +263,9 @@ fn calendar_lets_no_more_through_in_any_interleaving() {
         end_ms: start_ms + 28 * HOUR_MS,
         tick_ms: HOUR_MS / 2,
         ahead_ms: HOUR_MS,
+        requests: Vec::new(),
     };
+    let options = options.parsed();
     let explored = explore("CALENDAR", Limited::new(&options), 3);
     assert!(explored.states > 300, "{} states", explored.states);
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use redis::{Connection, Value};
 
-use crate::script::Dice;
-use crate::support::*;
+use super::script::Dice;
+use super::*;
 
 /// The boards that a workload creates, one of each layout and some with rules of their own. `@` stands for the prefix.
 pub const SCHEMAS: &[(&str, &str)] = &[

@@ -2,7 +2,7 @@
 
 use redis::Connection;
 
-use crate::support::*;
+use super::*;
 
 /// Runs each line `command => reply`, the reply as [`show`] renders it; what starts with `#` is a
 /// remark. Tells about every line that differs, not only about the first.
