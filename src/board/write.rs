@@ -150,13 +150,7 @@ impl<S: SortedSet> Board<S> {
         update: Update,
     ) -> Result<Option<(PutResult, Tuple)>> {
         self.check_name(member)?;
-        let (mut sums, mut before) = (Tuple::new(), None);
-        if scores == Scores::Add {
-            let found = self.find(member)?;
-            before = found.as_ref().map(|found| found.score);
-            sums =
-                self.schema.add(&found.map_or_else(|| self.schema.origin(), |found| found.decoded.values), values)?;
-        }
+        let (before, sums) = if scores == Scores::Add { self.sums(member, values)? } else { (None, Tuple::new()) };
         let values = if scores == Scores::Add { &sums } else { values };
         let Some(score) = self.score_alone(member, values) else { return Ok(None) };
         // An increment by 0 changes nothing, not even the sign of a zero that a core command wrote.
@@ -169,6 +163,23 @@ impl<S: SortedSet> Board<S> {
             (Update::Best, Order::Ascending) => Condition::Lower,
         };
         Ok(Some((self.store.put(member, score, condition), sums)))
+    }
+
+    /// The score that a member has, and its values after an increment.
+    #[inline]
+    fn sums(&self, member: &S::Element, deltas: &[Value]) -> Result<(Option<f64>, Tuple)> {
+        if let ([Value::Float(delta)], true) = (deltas, self.schema.layout.is_plain()) {
+            // The score is the value. (Without this, `RANK.INCR` takes 9 % more instructions on such boards.)
+            let before = self.store.score(member);
+            let sum = before.unwrap_or(0.0) + delta + 0.0;
+            if sum.is_finite() {
+                return Ok((before, Tuple::from_slice(&[Value::Float(sum)])));
+            }
+        }
+        let found = self.find(member)?;
+        let before = found.as_ref().map(|found| found.score);
+        let base = found.map_or_else(|| self.schema.origin(), |found| found.decoded.values);
+        Ok((before, self.schema.add(&base, deltas)?))
     }
 
     /// The score of a member with these values, if it says all about the member. On a coded board that is so as long as all
