@@ -30,8 +30,8 @@ fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let pair = |line: &LoadLine| Pair { at: line.time, ..Pair::new(line.values.clone(), Text::new(&line.member)) };
     let pairs: Vec<Pair<Text>> = lines.iter().map(pair).collect();
-    let records: Vec<Option<&[u8]>> = lines.iter().map(|line| line.data.as_deref()).collect();
-    let results = write(call, &mut board, &options, Scores::Set, &pairs, &records)?;
+    let attributes: Vec<Option<&[u8]>> = lines.iter().map(|line| line.data.as_deref()).collect();
+    let results = write(call, &mut board, &options, Scores::Set, &pairs, &attributes)?;
     call.reply().count(results.board.added);
     Ok(())
 }

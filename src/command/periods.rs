@@ -82,7 +82,7 @@ pub struct PeriodWrite<'c> {
     request: WriteRequest,
     plan: Plan<Text<'c>>,
     /// If this write creates the board: its rules, and when it expires.
-    made: Option<(Rules, i64)>,
+    created: Option<(Rules, i64)>,
 }
 
 /// Opens the current board of each period, and plans there what is written to the main board. Nothing is changed.
@@ -112,12 +112,12 @@ pub fn plan_periods<'c>(
         if request.scores == Scores::Add {
             board.store.announce_as(c"zincr");
         }
-        let mut made = None;
+        let mut created = None;
         if !board.store.exists() {
             let rules = schema.rules.for_others();
             board.assume(Schema::new(rules.clone()), span.start.max(0));
             // `XX` adds no members, so it does not create a board.
-            made = (request.condition != Condition::Existing).then_some((rules, expires));
+            created = (request.condition != Condition::Existing).then_some((rules, expires));
         }
         // Each board has its own rules, unless the client says otherwise.
         let detail = if wants_ranks { Detail::Ranks } else { Detail::Nothing };
@@ -126,7 +126,7 @@ pub fn plan_periods<'c>(
         let planned = board.plan(&request, pairs);
         let plan = planned.map_err(|error| error.in_period(board.store.name().bytes()))?;
         let (unit, result) = (period.unit(), WriteResult::default());
-        writes.push(PeriodWrite { unit, board, result, request, plan, made });
+        writes.push(PeriodWrite { unit, board, result, request, plan, created });
     }
     Ok(writes)
 }
@@ -134,13 +134,13 @@ pub fn plan_periods<'c>(
 impl<'c> PeriodWrite<'c> {
     /// Writes what was planned.
     pub fn commit(&mut self, pairs: &[Pair<Text<'c>>]) -> Result<()> {
-        if let Some((rules, _)) = &self.made {
+        if let Some((rules, _)) = &self.created {
             let since = self.board.since().unwrap_or(0);
             self.board.rewrite(rules, since);
         }
         self.result = self.board.commit(&self.request, pairs, &mut self.plan)?;
         count_result(&self.result);
-        if let Some((_, expires)) = self.made {
+        if let Some((_, expires)) = self.created {
             self.board.store.expire_at(expires);
         }
         Ok(())

@@ -20,7 +20,7 @@ use crate::zset::{Condition, PutResult};
 /// The board that `WITHRANK` answers about: a period, or the board itself.
 pub type RanksOf = Option<PeriodUnit>;
 
-/// What a client says before the scores.
+/// The options before the scores.
 #[derive(Default)]
 pub struct WriteOptions<'a> {
     /// `BOARD n`: the board must have a schema with as many fields.
@@ -36,7 +36,7 @@ pub struct WriteOptions<'a> {
     restores: bool,
 }
 
-/// What a command takes of these options.
+/// Which of these options a command takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AllowedWriteOptions {
     All,
@@ -249,32 +249,32 @@ pub fn put_score<'c>(
     }
 }
 
-/// Writes pairs to a board and its periods, with the attributes of each member. All of it, or nothing.
+/// Writes pairs to a board and its periods, and the attributes of each pair to the board's hash: all of it, or nothing.
 pub fn write<'c>(
     call: &'c Call<'c>,
     board: &mut ServerBoard<'c>,
     options: &WriteOptions,
     scores: Scores,
     pairs: &[Pair<Text<'c>>],
-    records: &[Option<&[u8]>],
+    attributes: &[Option<&[u8]>],
 ) -> Result<WriteResults<'c>> {
     let mut request = options.request(call, board.schema(), scores)?;
     let may_depart = match request.keep {
         Some(keep) => {
             let members = board.members()?;
             if members > keep {
-                // Perhaps very many.
+                // The board may have far more members than it is to keep, and evicting them takes time.
                 call.take_time();
             }
             members.saturating_add(pairs.len() as u64) > keep && owns_hash(board.schema(), board.store.name())
         }
         None => false,
     };
-    let has_records = records.iter().any(Option::is_some);
-    if has_records {
+    let has_attributes = attributes.iter().any(Option::is_some);
+    if has_attributes {
         request.detail = request.detail.max(Detail::Scores);
     }
-    let mut hash = if has_records || may_depart { Some(open_hash(call, board, Access::Write)?) } else { None };
+    let mut hash = if has_attributes || may_depart { Some(open_hash(call, board, Access::Write)?) } else { None };
     if may_depart {
         board.note_departures();
     }
@@ -290,11 +290,11 @@ pub fn write<'c>(
     if let Some(hash) = &mut hash {
         let is_shared = !owns_hash(board.schema(), board.store.name());
         let only_new = options.restores && options.condition == Condition::New;
-        let mut recorded = std::collections::HashSet::new();
-        for ((pair, text), change) in pairs.iter().zip(records).zip(&result.changes) {
+        let mut written = std::collections::HashSet::new();
+        for ((pair, text), change) in pairs.iter().zip(attributes).zip(&result.changes) {
             let Some(text) = text else { continue };
             let is_there = change.after.is_some() || is_shared && periods.iter().any(|it| it.board.has(&pair.member));
-            let is_first = !only_new || change.before.is_none() && recorded.insert(pair.member.bytes());
+            let is_first = !only_new || change.before.is_none() && written.insert(pair.member.bytes());
             if is_there && is_first {
                 hash.set(pair.member.bytes(), text);
             }

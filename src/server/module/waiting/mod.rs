@@ -30,11 +30,11 @@ use crate::stats;
 use clock::{regular_check, Now};
 use table::{Table, Waiter};
 
-/// So many keys are checked without a pause: a few tenths of a millisecond.
+/// How many keys are checked without a pause, which takes a few tenths of a millisecond.
 const CHECKS_WITHOUT_PAUSE: usize = 256;
 /// The pause in which the server runs what clients sent.
 const PAUSE_MS: u64 = 1;
-/// A timer that is later than this does not fire because the server's clock was set back.
+/// If a timer is later than this, the server's clock was set back, and the timer is started again.
 const LATE_MS: u64 = 50;
 
 static TABLE: Mutex<Table> = Mutex::new(Table::new());
@@ -62,7 +62,7 @@ pub struct WaitRequest<'a> {
 /// Makes the calling client wait for a key. `next` is when the first item of the key is due. Returns false if the server
 /// does not let the client wait.
 pub fn wait(call: &Call, key: &Text, wait: &WaitRequest, next: Option<i64>) -> bool {
-    // Before the client is no longer one that runs a command.
+    // This must come first: once the client is blocked, it no longer runs a command for which effects can be propagated.
     call.propagate_and_notify();
     let user = call.ctx.user_name();
     let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else { return false };
@@ -87,7 +87,8 @@ pub fn wait(call: &Call, key: &Text, wait: &WaitRequest, next: Option<i64>) -> b
 /// Serves the clients that wait for a key, before the calling client takes what is due.
 pub fn serve_waiters_first(call: &Call, key: &Text) {
     let number = table().number_of(call.ctx.database(), key.bytes());
-    // In a transaction or a script, whoever waits is served after it. That includes commands that `serve` runs.
+    // In a transaction or a script, clients that wait are served after it. A command that `serve` runs counts as a script
+    // here, so this does not call itself.
     if let Some(number) = number.filter(|_| call.ctx.may_block()) {
         let now = Now::read(call.ctx);
         end_timed_out(call.ctx, &now, number);
@@ -238,7 +239,7 @@ fn end_timed_out(ctx: Ctx, now: &Now, number: u64) {
     ended.into_iter().for_each(|blocked| release(ctx, blocked, Ok(SavedReply::Array(Vec::new()))));
 }
 
-/// Ends all waits for a key with an error. Returns whether the key was changed, which it was not.
+/// Ends all waits for a key with an error. Returns false: the key was not changed.
 fn fail_all(ctx: Ctx, number: u64, error: fn() -> Error) -> bool {
     let all = |queue: &mut table::Queue| queue.waiters().map(|waiter| waiter.blocked).collect();
     let all: Vec<Blocked> = table().queue(number).map(all).unwrap_or_default();
