@@ -33,10 +33,10 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-python test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
+.PHONY: help build run demo play page page-setup test test-servers test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the module (installs libclang if it is missing)
 	@scripts/setup.sh build
@@ -94,6 +94,12 @@ test-python: ## run the tests of the Python client with PYTHON (python3)
 	$(PYTHON) -m venv '$(VENV)'
 	'$(VENV)/bin/python' -m pip install --quiet -r clients/python/tests/requirements.txt
 	cd clients/python && REDIS_RANK_SO='$(abspath $(READY_MODULE))' REDIS_SERVER='$(REDIS_SERVER)' '$(VENV)/bin/python' -m pytest -q
+
+test-javascript: ## run the tests of the JavaScript client with the Node.js in PATH
+	@scripts/setup.sh run
+	$(if $(REDIS_RANK_SO),,cargo build --release)
+	npm install --prefix clients/javascript --no-package-lock --no-audit --no-fund
+	REDIS_RANK_SO='$(abspath $(READY_MODULE))' REDIS_SERVER='$(REDIS_SERVER)' npm test --prefix clients/javascript
 
 test-page: ## test the page of make play in headless Chromium; SCREENSHOTS=1 renews docs/pictures
 	@scripts/setup.sh page

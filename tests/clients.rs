@@ -38,21 +38,19 @@ const PYTEST: [&str; 5] = ["-m", "pytest", "-q", "-pno:cacheprovider", "clients/
 on_every_server! {
     fn the_python_client_works(kind: Kind) {
         let Some(mut command) = python_with(".servers/python") else { return };
-        test_a_client(kind, command.args(PYTEST));
+        output(with_server(&mut command, kind).args(PYTEST));
     }
 
     fn the_python_client_works_with_the_oldest_redis_py(kind: Kind) {
         let Some(mut command) = python_with(".servers/python-oldest") else { return };
-        // What needs frameworks and tools is tested with the newest, and with hiredis.
-        let later = ["test_middleware", "test_package"].map(|name| format!("--ignore=clients/python/tests/{name}.py"));
-        test_a_client(kind, command.env("WITHOUT_HIREDIS", "1").args(PYTEST).args(later));
+        // Types and packages are tested with the newest, and hiredis too.
+        let options = ["--ignore=clients/python/tests/test_package.py"];
+        output(with_server(&mut command, kind).env("WITHOUT_HIREDIS", "1").args(PYTEST).args(options));
     }
 
-    // As `npm test` does in its directory: it starts servers itself.
     fn the_javascript_client_works(kind: Kind) {
         let Some(mut command) = javascript("clients/javascript") else { return };
-        let server = kind.binary().expect("a server");
-        output(command.arg("clients/javascript/test/run.js").env("REDIS_SERVER", server).env("REDIS_RANK_SO", module_path()));
+        output(with_server(&mut command, kind).arg("clients/javascript/test/run.js"));
     }
 
     fn boards_over_many_keys_survive_in_python(kind: Kind) {
@@ -130,18 +128,9 @@ fn the_demo_ends_well_and_shows_what_it_should() {
     assert!(left.is_empty(), "the demo left {left:?}");
 }
 
-/// Runs the tests of a client with a server and a cluster with replicas.
-#[track_caller]
-fn test_a_client(kind: Kind, command: &mut Command) {
-    let server = Server::builder(kind).tcp().start();
-    let cluster = Cluster::start(kind, true);
-    // A replica that has replicated nothing yet is not shown to clients.
-    let shows_all = |node: &Server| reply(&mut node.connect(), "CLUSTER SLOTS").matches("127.0.0.1").count() == 6;
-    wait_until(|| {
-        cluster.nodes.iter().for_each(|node| drop(reply(&mut node.connect(), "FLUSHALL")));
-        cluster.nodes.iter().all(shows_all)
-    });
-    output(command.env("REDIS_URL", url(&server)).env("REDIS_CLUSTER_URL", url(&cluster.nodes[0])));
+/// Tests of a client start servers themselves.
+fn with_server(command: &mut Command, kind: Kind) -> &mut Command {
+    command.env("REDIS_SERVER", kind.binary().expect("a server")).env("REDIS_RANK_SO", module_path())
 }
 
 /// Runs a program that moves slots and shuts down nodes of a cluster.

@@ -407,7 +407,7 @@ export interface ScheduleMethods {
   ack(...claims: Pick<Claim, 'item' | 'token'>[]): number;
   /** DUE.MOVE: retry an item later, or hold it longer. Null if it is no longer held. */
   move<C extends Pick<Claim, 'item' | 'token'>>(claim: C, when: When): C | null;
-  /** ZREM: cancel items. Returns how many there were. */
+  /** ZREM: cancel items. Returns how many there were. (`Schedule.cancel` removes their payloads, too.) */
   cancel(...items: Name[]): number;
   /** DUE.INFO. */
   info(options?: { now?: Moment }): { items: number; due: number; claimed: number; invalid: number; nextMs: number | null };

@@ -149,10 +149,10 @@ fn fire(mut connection: Connection) -> RedisResult<usize> {
 }
 
 fn schedule(server: &Server, cli: &mut Cli) -> Outcome {
-    const CLAIM: &str = "DUE.CLAIM jobs LEASE 1s ATTEMPTS 2 DEAD jobs:dead DATA jobs:data BLOCK 2s";
+    const CLAIM: &str = "DUE.CLAIM jobs LEASE 2s ATTEMPTS 2 DEAD jobs:dead DATA jobs:data BLOCK 2s";
     cli.title("Delayed jobs")?;
     cli.say("A job with a payload:")?;
-    cli.run("DUE.ADD jobs DATA jobs:data \"Hello Ann\" IN 1500ms mail:ann")?;
+    cli.run("DUE.ADD jobs DATA jobs:data \"Hello Ann\" IN 500ms mail:ann")?;
     cli.say("Three workers wait. One of them gets the job when it is due, and dies. Each of them sends")?;
     cli.say(&format!("  {CLAIM}"))?;
     let start = Instant::now();
@@ -182,7 +182,7 @@ fn schedule(server: &Server, cli: &mut Cli) -> Outcome {
     cli.say("The token of the dead worker is no longer valid:")?;
     cli.run(&format!("DUE.ACK jobs DATA jobs:data {token} {item}"))?;
     cli.say("The second worker dies too. After two attempts the job is put aside, with its payload:")?;
-    cli.run("DUE.CLAIM jobs ATTEMPTS 2 DEAD jobs:dead DATA jobs:data BLOCK 1500ms")?;
+    cli.run("DUE.CLAIM jobs ATTEMPTS 2 DEAD jobs:dead DATA jobs:data BLOCK 3s")?;
     cli.run("ZRANGE jobs:dead 0 -1")?;
     cli.run("HGET jobs:data mail:ann")
 }

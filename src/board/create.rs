@@ -1,4 +1,7 @@
 //! Sets the schema of a board, and changes the parts of it that may change.
+//!
+//! Both write another marker and trim the board; members keep their elements. So a new schema is accepted only if the
+//! elements that are there already decode under it.
 
 use super::code::TOP_OF_INDEX;
 use super::difference::other_schema;

@@ -1,5 +1,8 @@
 //! How two schemas differ, for the error of `RANK.CREATE`.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 use super::periods::{Period, PeriodUnit};
@@ -45,6 +48,11 @@ pub fn other_schema((own, own_since): (&Rules, Option<i64>), (asked, since): (&R
     Error::other_schema(&differences.join("; "), fixed == 0)
 }
 
+/// A part of a schema as a client writes it, or that it is missing.
+fn part(name: &str, value: Option<String>) -> String {
+    value.map_or_else(|| format!("no {name}"), |value| format!("{name} {value}"))
+}
+
 fn field(field: &Field) -> String {
     format!("FIELD {} {} {}", field.name, field.order, field.kind)
 }
@@ -55,19 +63,16 @@ fn fields(rules: &Rules) -> String {
 }
 
 fn keep(rules: &Rules) -> String {
-    rules.keep.map_or("no KEEP".to_owned(), |keep| format!("KEEP {keep}"))
+    part("KEEP", rules.keep.map(|keep| keep.to_string()))
 }
 
 fn shard(rules: &Rules) -> String {
-    rules.shard.map_or("no SHARD".to_owned(), |shard| format!("SHARD {} {}", shard.index(), shard.count()))
+    part("SHARD", rules.shard.map(|shard| format!("{} {}", shard.index(), shard.count())))
 }
 
 fn data(rules: &Rules) -> String {
-    match &rules.data {
-        None => "no DATA".to_owned(),
-        Some(DataHash { hash, owner: None }) => format!("DATA {}", Escaped(hash)),
-        Some(DataHash { hash, owner: Some(_) }) => format!("DATA {} OWNED", Escaped(hash)),
-    }
+    let owned = |data: &DataHash| if data.owner.is_some() { " OWNED" } else { "" };
+    part("DATA", rules.data.as_ref().map(|data| format!("{}{}", Escaped(&data.hash), owned(data))))
 }
 
 fn period(rules: &Rules, unit: PeriodUnit) -> String {
@@ -78,45 +83,4 @@ fn period(rules: &Rules, unit: PeriodUnit) -> String {
         Cycle::Every { length_ms, from_ms } => format!(" {}m FROM {from_ms}", length_ms / 60_000),
     };
     format!("PERIOD {name}{every} {} PAST {past}", Escaped(prefix))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::board::Creation;
-    use crate::words::Words;
-
-    #[test]
-    fn what_differs_is_named() {
-        let rules = |text: &str| {
-            let words: Vec<&[u8]> = text.split(' ').filter(|word| !word.is_empty()).map(str::as_bytes).collect();
-            Creation::parse(b"board:2:{0}", Words::new(&words)).expect("a schema").rules
-        };
-        let cases = [
-            ("", "ASC", "FIELD score DESC FLOAT, asked for FIELD score ASC FLOAT", false),
-            ("FIELD a FIELD b", "FIELD a", "2 fields, asked for 1 field", false),
-            ("FIELD a FIELD b", "FIELD a FIELD b INT", "FIELD b DESC FLOAT, asked for FIELD b DESC INT", false),
-            ("TIES FIRST", "TIES FIRST S", "TIES FIRST, asked for TIES FIRST S", false),
-            ("KEEP 5", "", "KEEP 5, asked for no KEEP", true),
-            ("", "UPDATE BEST", "UPDATE SET, asked for UPDATE BEST", true),
-            ("DATA h", "DATA h OWNED", "DATA h, asked for DATA h OWNED", true),
-            ("SHARD 1 2", "", "SHARD 1 2, asked for no SHARD", false),
-            ("PERIOD DAY d:", "", "PERIOD DAY d: PAST 1, asked for no PERIOD DAY", true),
-            ("KEEP 5", "DATA h", "KEEP 5, asked for no KEEP; no DATA, asked for DATA h", true),
-            ("", "PERIOD DAY d:", "no PERIOD DAY, asked for PERIOD DAY d: PAST 1", true),
-            ("PERIOD DAY d: PAST 7", "PERIOD DAY d:", "PERIOD DAY d: PAST 7, asked for PERIOD DAY d: PAST 1", true),
-            ("PERIOD DAY d: OFFSET +01:00", "PERIOD DAY d:", "OFFSET +01:00, asked for OFFSET +00:00", true),
-            (
-                "PERIOD EVERY 1h FROM 0 e:",
-                "PERIOD EVERY 1h FROM 1000 e:",
-                "PERIOD EVERY 60m FROM 0 e: PAST 1, asked for PERIOD EVERY 60m FROM 1000 e: PAST 1",
-                true,
-            ),
-            ("KEEP 5", "TIES LAST", "TIES SHARED, asked for TIES LAST; KEEP 5, asked for no KEEP", false),
-        ];
-        for (own, asked, differences, can_alter) in cases {
-            let expected = Error::other_schema(differences, can_alter);
-            assert_eq!(other_schema((&rules(own), None), (&rules(asked), None)), expected, "{own} / {asked}");
-        }
-    }
 }

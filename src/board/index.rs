@@ -8,6 +8,8 @@
 //! Names that begin with the bytes 0 to 2 would be mistaken for a marker, an entry or a wrapped member. They are always
 //! wrapped.
 
+use smallvec::SmallVec;
+
 use super::code::{number_of, score_of, Tail};
 use super::Board;
 use crate::error::{Error, Result};
@@ -23,22 +25,10 @@ const FIRST: u64 = 1 << 60;
 const MORE: u64 = 1 << 59;
 const COUNT_SHIFT: u32 = 56;
 
-const SHORT: usize = 128;
-
-#[inline]
-fn joined<T>(parts: [&[u8]; 3], make: impl FnOnce(&[u8]) -> T) -> T {
-    let [a, b, c] = parts;
-    let (first, second) = (a.len(), a.len() + b.len());
-    let mut short = [0; SHORT];
-    match short.get_mut(..second + c.len()) {
-        Some(bytes) => {
-            bytes[..first].copy_from_slice(a);
-            bytes[first..second].copy_from_slice(b);
-            bytes[second..].copy_from_slice(c);
-            make(bytes)
-        }
-        None => make(&parts.concat()),
-    }
+fn joined<S: SortedSet>(parts: [&[u8]; 3]) -> S::Element {
+    let mut element: SmallVec<[u8; 128]> = SmallVec::new();
+    parts.iter().for_each(|part| element.extend_from_slice(part));
+    S::Element::from(&element)
 }
 
 /// Whether a name, as an element of its own, would look like a marker, an entry or a wrapped member.
@@ -54,11 +44,11 @@ pub fn split_wrapped(element: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 pub(super) fn wrapped<S: SortedSet>(tail: &[u8], name: &[u8]) -> S::Element {
-    joined([&[WRAPPED_TAG], tail, name], |element| S::Element::from(element))
+    joined::<S>([&[WRAPPED_TAG], tail, name])
 }
 
 pub(super) fn entry<S: SortedSet>(number: u8, name: &[u8]) -> S::Element {
-    joined([&[ENTRY_TAG, number], name, &[]], |element| S::Element::from(element))
+    joined::<S>([&[ENTRY_TAG, number], name, &[]])
 }
 
 pub(super) fn split_entry(element: &[u8]) -> Option<(u8, &[u8])> {

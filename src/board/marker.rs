@@ -1,6 +1,9 @@
 //! The element at -inf that carries a board's schema.
+//!
+//! A schema lives in the sorted set itself, so that it follows every rename, copy, dump and replication of the key. It is
+//! the first element, so that finding it, or finding that there is none, takes one look at the lower end.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::code::TOP_OF_INDEX;
@@ -20,22 +23,13 @@ const SINCE: &[u8] = b" SINCE ";
 const MOST_BEHIND: usize = 16;
 
 /// Most servers have few different schemas. A client that creates many, or long ones, must not fill the memory.
-const MOST_INTERNED: usize = 4096;
-const LONGEST_INTERNED: usize = 1024;
+const MOST_KEPT: usize = 4096;
+const LONGEST_KEPT: usize = 1024;
 
-/// Parsed schemas by their text, without `SINCE`. Another schema has another text, so nothing can go stale. Only the main thread uses
-/// this, but it is not thread-local: a thread-local would keep the code in memory after `MODULE UNLOAD`.
-static INTERNED: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
-static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(make_implicit);
-
-#[derive(Default)]
-struct Interned {
-    schemas: HashMap<Box<[u8]>, Arc<Schema>>,
-    /// The two that were read last: commands come in runs on one kind of board, and on its periods.
-    last: [Option<Parsed>; 2],
-}
-
-type Parsed = (Box<[u8]>, Arc<Schema>);
+/// Parsed schemas by their text, without `SINCE`. Another schema has another text, so nothing can go stale. Only the main
+/// thread uses this, but it is not thread-local: a thread-local would keep the code in memory after `MODULE UNLOAD`.
+static SCHEMAS: Mutex<BTreeMap<Box<[u8]>, Arc<Schema>>> = Mutex::new(BTreeMap::new());
+static IMPLICIT: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::implicit()));
 
 pub struct Marker<N> {
     pub element: N,
@@ -44,10 +38,6 @@ pub struct Marker<N> {
     /// which boards share.
     pub since: i64,
     pub has_entries: bool,
-}
-
-fn make_implicit() -> Arc<Schema> {
-    Arc::new(Schema::implicit())
 }
 
 pub fn implicit_schema() -> Arc<Schema> {
@@ -105,8 +95,8 @@ fn read(text: &[u8]) -> Result<(Arc<Schema>, i64)> {
         return Err(unreadable(text));
     };
     let (schema, since) = match split_since(rest) {
-        Some((schema, since)) => (intern(schema)?, Some(since)),
-        None => (intern(rest)?, None),
+        Some((schema, since)) => (parsed(schema)?, Some(since)),
+        None => (parsed(rest)?, None),
     };
     if schema.layout.has_time() == since.is_some() {
         Ok((schema, since.unwrap_or(0)))
@@ -139,41 +129,23 @@ pub fn marker_bytes(rules: &Rules, since: i64) -> Vec<u8> {
 
 /// Frees the parsed schemas, before the module is unloaded.
 pub fn forget_schemas() {
-    *INTERNED.lock().unwrap_or_else(PoisonError::into_inner) = Interned::default();
+    SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
-fn intern(text: &[u8]) -> Result<Arc<Schema>> {
-    if text.len() > LONGEST_INTERNED {
-        return parse(text);
+/// The schema of a text, which is parsed when it is met for the first time.
+fn parsed(text: &[u8]) -> Result<Arc<Schema>> {
+    let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(schema) = schemas.get(text) {
+        return Ok(Arc::clone(schema));
     }
-    let mut interned = INTERNED.lock().unwrap_or_else(PoisonError::into_inner);
-    for (known, schema) in interned.last.iter().flatten() {
-        if **known == *text {
-            return Ok(Arc::clone(schema));
-        }
-    }
-    let schema = interned.look_up(text)?;
-    interned.last.swap(0, 1);
-    interned.last[0] = Some((text.into(), Arc::clone(&schema)));
-    Ok(schema)
-}
-
-fn parse(text: &[u8]) -> Result<Arc<Schema>> {
     let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').collect();
     let rules = Rules::parse(&words).map_err(|_| Error::bad_marker(text))?;
-    Ok(Arc::new(Schema::new(rules)))
-}
-
-impl Interned {
-    fn look_up(&mut self, text: &[u8]) -> Result<Arc<Schema>> {
-        if let Some(schema) = self.schemas.get(text) {
-            return Ok(Arc::clone(schema));
+    let schema = Arc::new(Schema::new(rules));
+    if text.len() <= LONGEST_KEPT {
+        if schemas.len() >= MOST_KEPT {
+            schemas.clear();
         }
-        let schema = parse(text)?;
-        if self.schemas.len() >= MOST_INTERNED {
-            self.schemas.clear();
-        }
-        self.schemas.insert(text.into(), Arc::clone(&schema));
-        Ok(schema)
+        schemas.insert(text.into(), Arc::clone(&schema));
     }
+    Ok(schema)
 }

@@ -1,4 +1,9 @@
-//! Boards, independent of the server: schema, order, ranks and writes on a sorted set.
+//! Boards: what a sorted set means under a schema, and everything that is asked of it or written to it.
+//!
+//! Nothing here knows of the server. A board works on any `zset::SortedSet`, so tests and fuzzing use one in memory. A
+//! schema (`schema`, `schema_text`) decides the layout of elements (`layout`, `code`, `index`), which is kept in the
+//! sorted set itself (`marker`). Reads are in `rank`, `listing`, `point` and `scan`, changes in `write`, `remove`,
+//! `create` and `verify`. Only those four call the mutators of the sorted set.
 
 mod attributes;
 mod code;

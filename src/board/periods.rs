@@ -88,7 +88,7 @@ impl Period {
 
     /// The span that a write at this time belongs to, and when its board expires. `None` if the span has not begun or
     /// is no longer kept.
-    pub fn fed(&self, at: i64, now: i64) -> Option<(Span, i64)> {
+    pub fn span_of_write(&self, at: i64, now: i64) -> Option<(Span, i64)> {
         let span = self.cycle.containing(at)?;
         let expires = self.expires(span);
         (span.start <= now && now < expires).then_some((span, expires))

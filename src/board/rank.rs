@@ -1,4 +1,8 @@
 //! Ranks: how many members, or groups of equal members, are better.
+//!
+//! Members with equal fields lie between two edges of the sorted set, and a rank is the number of elements beyond one of
+//! them. Where a score holds all fields an edge is a score; inside a group of equal scores it is found by galloping from
+//! a known member, or by bisection, so that no group is ever walked through. Reads only.
 
 use std::cmp::Ordering;
 
@@ -64,10 +68,6 @@ impl Edge {
         }
     }
 }
-
-/// Few elements usually share a score. Up to this many are checked one by one; beyond it, positions are bisected.
-/// It is small in tests, whose boards are small, so that they bisect too.
-const NEARBY: u64 = if cfg!(test) { 2 } else { 4 };
 
 /// Longer groups are hopped over instead of stepped through.
 pub(super) const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
@@ -166,38 +166,21 @@ impl<S: SortedSet> Board<S> {
         if edge.bytes.is_empty() && !edge.whole {
             return self.index_of_score(score, edge.after, own);
         }
-        if let Some(own) = own {
-            // Counting is cheaper than looking at names. A single member needs no name, and many names cost
-            // too much.
-            match self.store.count_at(score, NEARBY + 1) {
-                1 => return Ok(self.store.index(&own.element)?.unwrap_or(0) + u64::from(edge.after)),
-                count if count > NEARBY => {
-                    let index = self.store.index(&own.element)?.unwrap_or(0);
-                    return self.gallop(edge, index);
+        match own {
+            // Most members are alone at their score, which is cheaper to find out than to compare names.
+            Some(own) => {
+                let index = self.store.index(&own.element)?.unwrap_or(0);
+                if self.store.count_at(score, 2) == 1 {
+                    Ok(index + u64::from(edge.after))
+                } else {
+                    self.gallop(edge, index)
                 }
-                _ => {}
+            }
+            None => {
+                let (first, end) = (self.store.count_below(score, false)?, self.store.count_below(score, true)?);
+                self.bisect(edge, first, end)
             }
         }
-        // Start at the side of the score's group where the edge of a good member is.
-        let direction = if edge.after { Direction::Down } else { Direction::Up };
-        let mut steps = 0;
-        let mut reached = true;
-        for (element, _) in self.store.cursor(score..=score, direction) {
-            if edge.is_above(element.as_ref(), score) == edge.after {
-                break;
-            }
-            reached = steps < NEARBY;
-            if !reached {
-                break;
-            }
-            steps += 1;
-        }
-        if reached {
-            let outer = self.store.count_below(score, edge.after)?;
-            return Ok(if edge.after { outer.saturating_sub(steps) } else { outer + steps });
-        }
-        let (first, end) = (self.store.count_below(score, false)?, self.store.count_below(score, true)?);
-        self.bisect(edge, first, end)
     }
 
     fn index_is_below(&mut self, index: u64, edge: &Edge) -> Result<bool> {

@@ -1,4 +1,6 @@
 //! Removes members and their index entries, one by one or many at once.
+//!
+//! Removing several members first finds whatever is wrong with them, so that it fails before the first change or not at all.
 
 use std::sync::Arc;
 

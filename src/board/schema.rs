@@ -1,4 +1,7 @@
-//! How a board orders its members: fields, tie rule, bound and update rule, and their text.
+//! How a board orders its members: fields, tie rule, bound and update rule.
+//!
+//! [`Rules`] are what a client can say, and what a marker holds. A [`Schema`] is rules with the layout that follows from
+//! them. Scores of clients are parsed, added and compared here, because the type of a field decides how.
 
 use super::layout::Layout;
 use super::periods::Periods;
@@ -185,11 +188,7 @@ impl Schema {
 
     /// One text for each field; the caller has counted them.
     pub fn parse_tuple<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
-        let mut values = Tuple::new();
-        for (field, text) in self.fields().iter().zip(texts) {
-            values.push(self.parse_value(field, text)?);
-        }
-        Ok(values)
+        self.fields().iter().zip(texts).map(|(field, text)| self.parse_value(field, text)).collect()
     }
 
     /// One score for each field, and the fields whose score is `*`, one bit for each: they keep what they have.
@@ -210,16 +209,17 @@ impl Schema {
         Ok((values, kept))
     }
 
+    #[inline]
+    pub fn parse_delta(&self, field: &Field, text: &[u8]) -> Result<Value> {
+        let (delta, takes) = match field.kind.bounds() {
+            Some(_) => (parse_integer(text).map(Value::Integer), "a signed 64-bit integer"),
+            None => (parse_finite(text).map(Value::Float), "a finite number"),
+        };
+        delta.ok_or_else(|| Error::takes("delta", takes, text))
+    }
+
     pub fn parse_deltas<'a>(&self, texts: impl Iterator<Item = &'a [u8]>) -> Result<Tuple> {
-        let mut deltas = Tuple::new();
-        for (field, text) in self.fields().iter().zip(texts) {
-            let (delta, takes) = match field.kind.bounds() {
-                Some(_) => (parse_integer(text).map(Value::Integer), "a signed 64-bit integer"),
-                None => (parse_finite(text).map(Value::Float), "a finite number"),
-            };
-            deltas.push(delta.ok_or_else(|| Error::takes("delta", takes, text))?);
-        }
-        Ok(deltas)
+        self.fields().iter().zip(texts).map(|(field, text)| self.parse_delta(field, text)).collect()
     }
 
     /// `base` with an increment for each field, or what is wrong with it.

@@ -1,4 +1,7 @@
 //! Compares members with the index and repairs the index, a step at a time.
+//!
+//! Core commands can change a board behind the module's back. This is the one place that looks for what they left, and
+//! that changes elements which do not decode.
 
 use super::index::{
     entry, entry_scores, is_entry, needs_wrapping, read_entries, split_entry, wrapped, Entries, ENTRY_TAG,

@@ -1,4 +1,6 @@
 //! `RANK.ADD` and `RANK.MULTISET`.
+//!
+//! options → open the board → pairs → `write::write` → reply. Only `RANK.MULTISET` may create a board.
 
 use super::write::{check_changes, is_score, pairs, put_score, reply_change, write, AllowedWriteOptions, WriteOptions};
 use super::{open_to_write, ServerBoard};
@@ -25,8 +27,7 @@ command! { MULTISET = multiset;
 }
 
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key)?;
     options.check_declared(&board)?;
@@ -39,8 +40,7 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key.clone())?;
     options.check_declared(&board)?;

@@ -53,8 +53,7 @@ fn attributes_of(hash: &Hash, member: &Text) -> Result<Attributes> {
 }
 
 fn setdata<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     // An attribute may be named NX. An odd number of arguments means that NX is the option.
     let keep_old = args.len() % 2 == 1;
@@ -87,8 +86,7 @@ fn attribute_pairs<'a>(mut args: Args<'a>) -> Result<Vec<(&'a str, &'a str)>> {
 }
 
 fn putdata<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let json = check_object(args.required()?.bytes())?;
     args.end()?;
@@ -102,8 +100,7 @@ fn putdata<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn getdata<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let (hash, may_have) = open(call, key, &member, Access::Read)?;
     if !may_have {
@@ -128,8 +125,7 @@ fn getdata<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn deldata<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let names: Vec<&[u8]> = args.map(Arg::bytes).collect();
     let (mut hash, may_have) = open(call, key, &member, Access::Write)?;

@@ -27,8 +27,7 @@ command! { ROTATE = rotate;
 }
 
 fn info<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, args) = call.key_and_args()?;
     args.end()?;
     let mut board = open_to_read(call, key)?;
     if !board.store.exists() {
@@ -104,8 +103,7 @@ fn bulk_or_null(reply: &Reply, bytes: Option<&[u8]>) {
 }
 
 fn clear<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, args) = call.key_and_args()?;
     args.end()?;
     let mut board = open_to_write(call, key)?;
     let owned = if owns_hash(board.schema(), board.store.name()) {
@@ -128,8 +126,7 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
         call.tell_key(2);
         return Ok(());
     }
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let archive = args.text()?;
     let hash_archive = if args.next_if("DATA") { Some(args.value_of("DATA")?.text()) } else { None };
     if let Some(more) = args.next() {

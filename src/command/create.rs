@@ -49,8 +49,7 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
         tell_keys(call, &["LIKE", "DATA"], 2);
         return Ok(());
     }
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let creation = if args.next_if("LIKE") {
         Creation { rules: rules_of(call, args)?, since: None, adopt: false }
     } else {
@@ -111,8 +110,7 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
         tell_keys(call, &["DATA"], 2);
         return Ok(());
     }
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, args) = call.key_and_args()?;
     if args.is_empty() {
         return Err(Error::arity());
     }

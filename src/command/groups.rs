@@ -29,8 +29,7 @@ command! { STATS = stats;
 }
 
 fn query<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let options = ReadOptions::parse(args, GROUPS, &["LIMIT"])?;
     let mut board = open_to_read(call, key)?;
@@ -61,8 +60,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, args) = call.key_and_args()?;
     let options = ReadOptions::parse(args, GROUPS, &["LIMIT"])?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;

@@ -1,4 +1,4 @@
-//! `RANK.INCR`.
+//! `RANK.INCR`: the same way as `RANK.ADD`, with increments in place of scores.
 
 use super::open_to_write;
 use super::write::{put_score, reply_change, write, wrong_count, AllowedWriteOptions, WriteOptions};
@@ -14,8 +14,7 @@ command! { INCR = incr;
 }
 
 fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::OfIncrements)?;
     let mut board = open_to_write(call, key)?;
     board.store.announce_as(c"zincr");

@@ -77,8 +77,7 @@ fn reply_with<'c>(
 }
 
 fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let n = args.required()?.count("n", 0)?;
     let options = ReadOptions::parse(args, ROWS, &[])?;
     let mut board = open_to_read(call, key)?;
@@ -87,8 +86,7 @@ fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn range<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let start = position(&mut args, "start")?;
     let stop = position(&mut args, "stop")?;
     let options = ReadOptions::parse(args, ROWS, &[])?;
@@ -115,8 +113,7 @@ fn from_either_end(position: i64, members: u64) -> u64 {
 }
 
 fn page<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let page = args.required()?.count("page", 1)?;
     let size = args.required()?.count("size", 1)?;
     let options = ReadOptions::parse(args, ROWS, &[])?;
@@ -140,8 +137,7 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn around<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let distance = args.required()?.count("distance", 0)?;
     let options = ReadOptions::parse(args, ROWS, &["FILL"])?;
@@ -166,8 +162,7 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let min = FieldBound::parse(args.required()?.bytes(), "min")?;
     let max = FieldBound::parse(args.required()?.bytes(), "max")?;
     let options = ReadOptions::parse(args, ROWS, &["LIMIT"])?;
@@ -192,8 +187,7 @@ fn beside_point<'c>(
     call: &'c Call<'c>,
     positions: impl Fn(&mut ServerBoard<'c>, &Point, u64) -> Result<(u64, u64)>,
 ) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let n = args.required()?.count("n", 0)?;
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;

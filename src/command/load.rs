@@ -15,8 +15,7 @@ command! { LOAD = load;
 }
 
 fn load<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     // Lines begin with a brace.
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::OfLoads)?;
     if args.is_empty() {

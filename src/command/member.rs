@@ -34,8 +34,7 @@ command! { AMONG = among;
 }
 
 fn get<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let options = ReadOptions::parse(args, ROWS, &[])?;
     let mut board = open_to_read(call, key)?;
@@ -54,8 +53,7 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
 
 /// A board and one of its members, for a read whose only option is a period; `None` if the member is not on the board.
 fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, Found<Text<'c>>)>> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let board = open_board_or_period(call, key, args)?;
     let found = board.find(&member)?;
@@ -81,8 +79,7 @@ fn percentile<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn among<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let named = args.required()?.count("nummembers", 1)?;
     if named > args.len() as u64 {
         return Err(Error::member_count(named, args.len()));

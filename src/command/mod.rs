@@ -1,4 +1,8 @@
-//! The commands: each parses all arguments, acts, and replies. Its documentation is next to its handler.
+//! The commands: each parses all arguments, opens what it needs, acts, and replies.
+//!
+//! A command's documentation stands beside its handler, and `lib.rs` lists the commands. Handlers read words (`words`),
+//! ask boards, limiters and schedules (`board`, `rate`, `due`), and are the only ones that put these and the server
+//! together. `write` is the body of all writes of scores; `options`, `rows` and `output` are shared by the reads.
 
 mod add;
 mod attributes;

@@ -1,4 +1,4 @@
-//! The options of every read.
+//! The options of every read, and the steps that they share: a read parses them all, opens its board, and applies them.
 
 use super::periods::PeriodSelector;
 use super::rows::{AttributeSource, RowFormat};

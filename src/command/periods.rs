@@ -103,7 +103,7 @@ pub fn plan_periods<'c>(
     let opener = Opener::new(call, Access::Write);
     let mut writes = Vec::with_capacity(schema.rules.periods.iter().len());
     for period in schema.rules.periods.iter() {
-        let Some((span, expires)) = period.fed(options.at.unwrap_or(now), now) else { continue };
+        let Some((span, expires)) = period.span_of_write(options.at.unwrap_or(now), now) else { continue };
         let wants_ranks = options.with_rank == Some(Some(period.unit()));
         if wants_ranks {
             opener.check_readable(period, span)?;
@@ -241,8 +241,7 @@ struct PeriodInfo {
 }
 
 fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let (mut unit, mut now, mut json) = (Setting::default(), Setting::default(), Setting::default());
     while let Some(word) = args.next() {
         match word.upper().as_slice() {

@@ -33,8 +33,7 @@ command! { POP = pop;
 }
 
 fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, args) = call.key_and_args()?;
     if args.is_empty() {
         return Err(Error::arity());
     }
@@ -60,8 +59,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let keep = args.required()?.count("n", 0)?;
     let wanted = args.next_if("RETURN");
     if let Some(unknown) = args.next() {
@@ -85,8 +83,7 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let n = if begins_with_letter(&args) { None } else { args.next() };
     let n = n.map_or(Ok(1), |n| n.count("n", 0))?;
     let options = ReadOptions::parse(args, ROWS_OF_BOARD, &["WORST"])?;

@@ -1,4 +1,4 @@
-//! Rows of members as replies.
+//! Rows of members as replies: which fields they have, in which order, whatever the format.
 
 use std::collections::HashMap;
 

@@ -26,8 +26,7 @@ command! { SCAN = scan;
 }
 
 fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let cursor = args.required()?.bytes();
     let cursor = ScanCursor::parse(cursor).ok_or_else(|| Error::bad_cursor(cursor))?;
     let (mut step, mut time, mut data, mut json) =

@@ -28,8 +28,7 @@ command! { SCOREAT = scoreat;
 }
 
 fn count<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let bounds = match args.peek() {
         None => None,
         Some(word) if word.is("PERIOD") => None,
@@ -51,8 +50,7 @@ fn count<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
     let options = ReadOptions::parse(args, POINT, &["PERIOD"])?;
@@ -65,8 +63,7 @@ fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let word = args.required()?;
     let percentile = parse_finite(word.bytes()).filter(|value| (0.0..=100.0).contains(value));
     let percentile = percentile.ok_or_else(|| word.refuse("percentile", "0 to 100"))?;

@@ -20,8 +20,7 @@ command! { VERIFY = verify;
 }
 
 fn verify<'c>(call: &'c Call<'c>) -> Result<()> {
-    let mut args = call.args();
-    let key = args.text()?;
+    let (key, mut args) = call.key_and_args()?;
     let (mut repair, mut cursor, mut step) = (Setting::default(), Setting::default(), Setting::default());
     while let Some(word) = args.next() {
         match word.upper().as_slice() {

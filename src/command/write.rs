@@ -229,13 +229,22 @@ pub fn put_score<'c>(
         return Ok(None);
     }
     let update = options.update_on(schema, scores);
-    let words = args.take_first(fields).map(Arg::bytes);
+    let mut words = args.take_first(fields).map(Arg::bytes);
+    let member = args.text()?;
+    if let ([field], Some(word)) = (schema.fields(), words.clone().next()) {
+        // By far the most common board needs no list of values.
+        let value = match scores {
+            Scores::Set => schema.parse_value(field, word)?,
+            Scores::Add => schema.parse_delta(field, word)?,
+        };
+        return board.put_score(&member, &[value], scores, update);
+    }
     let (values, kept) = match scores {
-        Scores::Set => schema.parse_scores(words)?,
+        Scores::Set => schema.parse_scores(&mut words)?,
         Scores::Add => (schema.parse_deltas(words)?, 0),
     };
     match kept {
-        0 => board.put_score(&args.text()?, &values, scores, update),
+        0 => board.put_score(&member, &values, scores, update),
         _ => Ok(None),
     }
 }

@@ -2,27 +2,23 @@
 
 mod syntax;
 
-pub use syntax::{Arg, ArgType};
+pub use syntax::{ArgType, Argument};
 
-/// One command, as data.
+type Str = &'static str;
+
 pub struct Doc {
-    /// In lower case.
-    pub name: &'static str,
+    pub name: Str,
     /// The arguments in the notation of `syntax`; arity and `COMMAND DOCS` follow from it.
-    pub syntax: &'static str,
-    /// What it does, in a sentence.
-    pub summary: &'static str,
-    /// What it costs.
-    pub complexity: &'static str,
-    /// The first version that has it.
-    pub since: &'static str,
+    pub syntax: Str,
+    pub summary: Str,
+    pub complexity: Str,
+    pub since: Str,
     effect: Effect,
     /// O(log n) or better.
     pub is_fast: bool,
     may_block: bool,
     /// The handler reports its keys: in cluster mode, Redis 7.0 looks at key positions and ignores key specs.
     tells_keys: bool,
-    /// The keys among its arguments.
     pub keys: &'static [KeySpec],
 }
 
@@ -35,37 +31,27 @@ enum Effect {
     Shrinks,
 }
 
-/// What happens to a key.
+/// What happens to a key: whether its data is returned, changed, added or removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum KeyUse {
-    /// Returns data of the value.
     Read,
-    /// Changes or adds data, and may return data.
     Update,
-    /// Changes or adds data, and returns none.
     Change,
-    /// Only removes data.
     Delete,
-    /// Removes data, and may return it.
     Pop,
-    /// Creates the key.
     Insert,
 }
 
 /// Where a key is among the arguments, and what happens to it.
 pub struct KeySpec {
-    /// Where it is.
     pub at: KeyAt,
-    /// What happens to it.
     pub usage: KeyUse,
 }
 
-/// Where a key is.
 pub enum KeyAt {
-    /// At this index.
     Index(i32),
     /// After this word, which is at this index or later.
-    Keyword(&'static str, i32),
+    Keyword(Str, i32),
     /// After the number at this index, which says how many keys there are.
     Numbered(i32),
     /// Only the handler knows.
@@ -73,35 +59,25 @@ pub enum KeyAt {
 }
 
 impl KeySpec {
-    /// The key at an index.
     pub const fn at(index: i32, usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Index(index), usage }
     }
 
-    /// The keys after a number, which is at this index and says how many there are.
     pub const fn numbered(index: i32, usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Numbered(index), usage }
     }
 
-    /// A key whose place the handler tells.
     pub const fn told(usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Told, usage }
     }
 
-    /// The key after a word, which is at this index or later.
-    pub const fn behind(word: &'static str, from: i32, usage: KeyUse) -> KeySpec {
+    pub const fn behind(word: Str, from: i32, usage: KeyUse) -> KeySpec {
         KeySpec { at: KeyAt::Keyword(word, from), usage }
     }
 }
 
 impl Doc {
-    const fn new(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-        effect: Effect,
-    ) -> Doc {
+    const fn new(name: Str, syntax: Str, summary: Str, complexity: Str, effect: Effect) -> Doc {
         let keys = match effect {
             Effect::Reads => const { &[KeySpec::at(1, KeyUse::Read)] },
             Effect::Grows => const { &[KeySpec::at(1, KeyUse::Update)] },
@@ -112,57 +88,31 @@ impl Doc {
     }
 
     /// A command that uses no keys: its reply depends on its arguments alone.
-    pub const fn pure(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-    ) -> Doc {
+    pub const fn pure(name: Str, syntax: Str, summary: Str, complexity: Str) -> Doc {
         Doc::new(name, syntax, summary, complexity, Effect::Reads).keys(&[])
     }
 
-    /// A command that reads its first argument.
-    pub const fn read(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-    ) -> Doc {
+    pub const fn read(name: Str, syntax: Str, summary: Str, complexity: Str) -> Doc {
         Doc::new(name, syntax, summary, complexity, Effect::Reads)
     }
 
-    /// A command that writes to its first argument.
-    pub const fn write(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-    ) -> Doc {
+    pub const fn write(name: Str, syntax: Str, summary: Str, complexity: Str) -> Doc {
         Doc::new(name, syntax, summary, complexity, Effect::Grows)
     }
 
-    /// A command that removes something from its first argument.
-    pub const fn remove(
-        name: &'static str,
-        syntax: &'static str,
-        summary: &'static str,
-        complexity: &'static str,
-    ) -> Doc {
+    pub const fn remove(name: Str, syntax: Str, summary: Str, complexity: Str) -> Doc {
         Doc::new(name, syntax, summary, complexity, Effect::Shrinks)
     }
 
-    /// O(log n) or better.
     pub const fn fast(self) -> Doc {
         Doc { is_fast: true, ..self }
     }
 
-    /// May block its client.
     pub const fn blocking(self) -> Doc {
         Doc { may_block: true, ..self }
     }
 
-    /// The first version that has it.
-    pub const fn since(self, since: &'static str) -> Doc {
+    pub const fn since(self, since: Str) -> Doc {
         Doc { since, ..self }
     }
 
@@ -202,8 +152,7 @@ impl Doc {
         self.name.starts_with("rate.") || self.name.starts_with("cl.")
     }
 
-    /// The arguments as a tree.
-    pub fn args(&self) -> Vec<Arg> {
+    pub fn args(&self) -> Vec<Argument> {
         syntax::parse(self.syntax)
     }
 

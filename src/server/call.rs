@@ -10,6 +10,7 @@ use super::api::{args_of, Args, Ctx, Reply, Text};
 use super::module::flags_of;
 use super::store::{Effect, Effects};
 use crate::docs::KeyUse;
+use crate::error::Result;
 
 /// A running command. It borrows its arguments for as long as it lives, so effects can be noted without copies.
 pub struct Call<'a> {
@@ -76,6 +77,12 @@ impl<'a> Call<'a> {
     pub fn args(&self) -> Args<'a> {
         // SAFETY: the arguments live as long as the call.
         unsafe { args_of(self.args.get(1..).unwrap_or_default()) }
+    }
+
+    /// The key, which is the first argument of almost all commands, and the others.
+    pub fn key_and_args(&self) -> Result<(Text<'a>, Args<'a>)> {
+        let mut args = self.args();
+        Ok((args.text()?, args))
     }
 
     /// Notes a change of a key, which was made.

@@ -86,4 +86,13 @@ export class Schedule extends sends(ScheduleCalls) {
     noMore(rest);
     super(client, new ScheduleCalls(key, data));
   }
+
+  /** With the payloads. */
+  async cancel(...items) {
+    const { data } = this.calls;
+    const removed = this.calls.cancel(...items);
+    if (data === undefined || items.length === 0) return run(this.client, removed);
+    const [count] = await execute(this.client, removed, raw('HDEL', data, ...items));
+    return count;
+  }
 }

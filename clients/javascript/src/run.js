@@ -288,10 +288,12 @@ async function onOwnConnection(client, act) {
 
 /** A call that blocks, asked again and again. */
 async function waited(client, { milliseconds, callFor }) {
-  for (let left = milliseconds; ; left &&= left - BLOCK_MS) {
-    const piece = Math.min(left || BLOCK_MS, BLOCK_MS);
-    const found = await onOwnConnection(client, (own) => send(own, callFor(piece)));
-    if (found.length > 0 || left === piece) return found;
+  const end = milliseconds === 0 ? Infinity : Date.now() + milliseconds;
+  for (;;) {
+    // Not 0, which is for ever.
+    const piece = () => Math.max(1, Math.min(end - Date.now(), BLOCK_MS));
+    const found = await onOwnConnection(client, (own) => send(own, callFor(piece())));
+    if (found.length > 0 || Date.now() >= end) return found;
   }
 }
 

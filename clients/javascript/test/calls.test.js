@@ -161,3 +161,21 @@ test('empty batches are not sent', () => {
   }
   assert.equal(limits.checkAll({}).value.allowed, true);
 });
+
+test('fields of a reply that are not known yet do no harm', () => {
+  const one = { limited: false, rule: 1, limit: 5, remaining: 4, retry_after_ms: 0, reset_after_ms: 7, tomorrow: 1 };
+  const reply = Buffer.from(JSON.stringify({ ...one, rules: [one, one] }));
+  const { rules, ...verdict } = limits.check('a').parse(reply);
+  assert.deepEqual(verdict, { allowed: true, limited: false, limit: 5, remaining: 4, retryAfterMs: 0, resetAfterMs: 7, rule: 1, source: 'server' });
+  assert.equal(rules.length, 2);
+  assert.equal(new LimiterCalls('5/1s').check('a').parse([0, 5, 4, 0, 7, 1, 99]).remaining, 4);
+  assert.equal(lease.acquire().parse([0, 3, 2, 0, 7, 9, 99]).token, 9);
+  assert.deepEqual(due.claim().parse([[Buffer.from('a'), 7, 1, 5, null, 9]]), [{ item: 'a', token: 7, attempt: 1, dueMs: 5 }]);
+  assert.equal(due.info().parse(['items', 1, 'next_ms', -1, 'tomorrow', 2]).nextMs, null);
+});
+
+test('payloads are JSON, and other text stays as it is', () => {
+  const shown = (text) => paid.pop().parse([[Buffer.from('a'), 5, text]])[0].data;
+  assert.deepEqual([shown(Buffer.from('{"x":[1]}')), shown(Buffer.from('"text"')), shown(Buffer.from('text')), shown(null)], [{ x: [1] }, 'text', 'text', null]);
+  assert.deepEqual(shown(Buffer.from([255])), Buffer.from([255]));
+});

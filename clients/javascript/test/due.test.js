@@ -27,6 +27,17 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       assert.equal(await jobs.cancel('a', 'none'), 1);
       assert.throws(() => jobs.calls.add('a', {}), TypeError);
 
+      const paid = new Schedule(client, '{paid}', { data: '{paid}:data' });
+      assert.deepEqual([await paid.add('x', { at: now, data: { n: 1 } }), await paid.add('y', { at: now, data: [2] }), await paid.add('z', { at: now })], [1, 1, 1]);
+      const [x] = await paid.claim({ now });
+      assert.deepEqual([x.item, x.data, x.attempt], ['x', { n: 1 }, 1]);
+      // A trigger meanwhile is not lost, and brings its own payload.
+      assert.equal(await paid.again('x', { data: 'again' }), 0);
+      assert.equal(await paid.ack(x), 1);
+      assert.equal(await paid.cancel('y'), 1);
+      assert.deepEqual((await paid.pop({ count: 9 })).map(({ item, data }) => [item, data]).sort(), [['x', 'again'], ['z', null]]);
+      assert.equal(Number(await client.exists('{paid}:data')), 0);
+
       await jobs.add('later', { after: 200 });
       assert.deepEqual((await jobs.pop({ block: '20s' })).map(({ item }) => item), ['later']);
       assert.deepEqual(await jobs.claim({ block: '10ms' }), []);
@@ -53,7 +64,7 @@ for (const [name, connect] of Object.entries(IMPATIENT)) {
     const client = await connect();
     try {
       const jobs = new Schedule(client, 'jobs');
-      await jobs.add('late', { after: 1500 });
+      await jobs.add('late', { after: 3000 });
       assert.deepEqual(await jobs.claim({ block: '1200ms' }), []);
       assert.deepEqual((await jobs.pop({ block: 0 })).map(({ item }) => item), ['late']);
     } finally {

@@ -32,7 +32,12 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       assert.equal((await game.getData('ann')).tags, '[1,null]');
       assert.deepEqual(await game.getAttributes('ann', 'age', 'none'), ['7', null]);
       await game.add('bob', [exact, 1]);
-      assert.deepEqual((await game.get('bob')).scores, [exact, 1]);
+      const bob = await game.get('bob');
+      assert.deepEqual(bob.scores, [exact, 1]);
+      // Rows are whole in JSON, whose integers are too small for this one.
+      assert.deepEqual(JSON.parse(JSON.stringify([bob])), [{ ...bob, score: String(exact), scores: [String(exact), 1] }]);
+      const { members, data } = JSON.parse(JSON.stringify(await game.query('ann', { data: true })));
+      assert.deepEqual([members, data[0].name], [['ann'], 'Ann']);
       if (!name.startsWith('ioredis') || name.endsWith('string numbers')) assert.deepEqual(await game.score('bob'), [exact, 1]);
       assert.deepEqual(await game.info(), {
         members: 2,

@@ -236,7 +236,7 @@ class Processes(Case):
                         workers[victim] = self.start(kind)
                         kills += 1
                 # One that was just started has to hear signals first.
-                wait_for(lambda: sum(client["cmd"] == "due.claim" for client in self.redis.client_list()) == 3)
+                wait_for(lambda: sum("b" in client["flags"] for client in self.redis.client_list()) == 3)
                 for worker in workers:
                     worker.terminate()
                 self.assertEqual([(worker.communicate(timeout=60)[0], worker.returncode) for worker in workers], [("ended well\n", 0)] * 3)

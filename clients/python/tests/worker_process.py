@@ -20,7 +20,7 @@ def run_threads() -> None:
 
     def handle(job: Job) -> None:
         client.rpush("log", f"begin {job.item} {job.attempt} {time.time()}")
-        time.sleep(random.uniform(0, 0.03))
+        time.sleep(random.uniform(0, 0.15))
         if job.data == "fails" and job.attempt == 1:
             raise ValueError("the first time")
         client.rpush("log", f"end {job.item} {job.attempt} {time.time()}")
@@ -33,7 +33,7 @@ async def run_tasks() -> None:
 
     async def handle(job: Job) -> None:
         await client.rpush("log", f"begin {job.item} {job.attempt} {time.time()}")
-        await asyncio.sleep(random.uniform(0, 0.03))
+        await asyncio.sleep(random.uniform(0, 0.15))
         if job.data == "fails" and job.attempt == 1:
             raise ValueError("the first time")
         await client.rpush("log", f"end {job.item} {job.attempt} {time.time()}")

@@ -70,7 +70,7 @@ proptest! {
             prop_assert!(newest.start <= now && now < newest.end);
         }
         let at = now - ago;
-        let fed = period.fed(at, now);
+        let fed = period.span_of_write(at, now);
         prop_assert_eq!(fed.map(|(span, _)| span), kept.iter().find(|span| span.start <= at && at < span.end).copied());
         if let Some((span, expires)) = fed {
             prop_assert!(expires > now && expires == period.expires(span));

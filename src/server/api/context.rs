@@ -135,21 +135,25 @@ impl<'c> Ctx<'c> {
         unsafe { api!(RedisModule_ReplicateVerbatim)(self.raw) };
     }
 
-    /// Propagates a command of a key, a number and bytes: the most common effects. The server makes the strings. Where the
-    /// module made them, and a list of them, a `RATE.CHECK` with an AOF took 7 % more instructions.
-    pub fn replicate_small(self, command: &CStr, key: &Text, number: &str, bytes: &[u8]) {
-        // SAFETY: strings and buffers are alive; the server takes references or copies of its own.
+    /// Propagates a `ZADD` of one element, the most common effect. The server makes the string of the score. Where the
+    /// module made it, and a list of arguments, commands with an AOF took 4 to 8 % more instructions.
+    pub fn replicate_zadd(self, key: &Text, score: &str, element: &Text) {
+        let (start, length) = (score.as_ptr(), score.len());
+        // SAFETY: strings and buffer are alive; the server takes references or copies of its own.
         unsafe {
-            api!(RedisModule_Replicate)(
-                self.raw,
-                command.as_ptr(),
-                c"sbb".as_ptr(),
-                key.raw(),
-                number.as_ptr(),
-                number.len(),
-                bytes.as_ptr(),
-                bytes.len(),
-            );
+            let (command, format) = (c"ZADD".as_ptr(), c"sbs".as_ptr());
+            api!(RedisModule_Replicate)(self.raw, command, format, key.raw(), start, length, element.raw());
+        }
+    }
+
+    /// Propagates a `SETRANGE` in the same way.
+    pub fn replicate_setrange(self, key: &Text, offset: &str, bytes: &[u8]) {
+        let (start, length) = (offset.as_ptr(), offset.len());
+        // SAFETY: string and buffers are alive; the server takes references or copies of its own.
+        unsafe {
+            let (command, format) = (c"SETRANGE".as_ptr(), c"sbb".as_ptr());
+            let (first, count) = (bytes.as_ptr(), bytes.len());
+            api!(RedisModule_Replicate)(self.raw, command, format, key.raw(), start, length, first, count);
         }
     }
 

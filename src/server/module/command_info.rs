@@ -10,7 +10,7 @@ use redis_module::raw::{
     RedisModuleCommandInfoVersion, RedisModuleCommandKeySpec,
 };
 
-use crate::docs::{Arg, ArgType, Doc, KeyAt, KeySpec, KeyUse};
+use crate::docs::{ArgType, Argument, Doc, KeyAt, KeySpec, KeyUse};
 
 /// Owns what the C structures point to, until the server has copied it.
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl Arena {
     }
 
     /// `next_key` counts the keys, which are in the order of their specs.
-    fn args(&mut self, args: &[Arg], next_key: &mut c_int) -> *mut RedisModuleCommandArg {
+    fn args(&mut self, args: &[Argument], next_key: &mut c_int) -> *mut RedisModuleCommandArg {
         let mut list: Vec<RedisModuleCommandArg> = args.iter().map(|arg| self.arg(arg, next_key)).collect();
         // SAFETY: an all-zero argument ends the list.
         list.push(unsafe { std::mem::zeroed() });
@@ -70,7 +70,7 @@ impl Arena {
         start
     }
 
-    fn arg(&mut self, arg: &Arg, next_key: &mut c_int) -> RedisModuleCommandArg {
+    fn arg(&mut self, arg: &Argument, next_key: &mut c_int) -> RedisModuleCommandArg {
         // SAFETY: zero is "none" for every part.
         let mut made: RedisModuleCommandArg = unsafe { std::mem::zeroed() };
         made.name = self.string(&arg.name);

@@ -152,10 +152,10 @@ impl<'a> Effects<'a> {
             let Some(command) = change.command() else { continue };
             match change {
                 Effect::Zadd(score, element, _) if others.is_empty() => {
-                    ctx.replicate_small(command, key, float.print(*score), element.bytes());
+                    ctx.replicate_zadd(key, float.print(*score), element);
                 }
                 Effect::Setrange(offset, bytes) => {
-                    ctx.replicate_small(command, key, itoa::Buffer::new().format(*offset), bytes);
+                    ctx.replicate_setrange(key, itoa::Buffer::new().format(*offset), bytes);
                 }
                 _ => {
                     let mut args = Args::new();
