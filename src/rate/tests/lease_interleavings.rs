@@ -149,7 +149,7 @@ impl explore::World for Leases {
     type Step = Step;
 
     fn steps(&self) -> Vec<Step> {
-        let mut steps: Vec<Step> = [-MS, 1, MS, 2 * MS].map(Step::Clock).to_vec();
+        let mut steps: Vec<Step> = [-MS, -1, 1, MS, 2 * MS].map(Step::Clock).to_vec();
         for client in CLIENTS {
             for (limit, lease_ms) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
                 steps.push(Step::Acquire { client, limit, lease_ms });
