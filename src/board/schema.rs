@@ -137,8 +137,8 @@ impl Rules {
         rules
     }
 
-    /// What another board takes over from this one: everything but periods and shard, and a hash that it shares.
-    pub fn for_others(&self) -> Rules {
+    /// The rules that a board made from this one inherits: all but periods and shard. It shares the hash, and does not own it.
+    pub fn inherited(&self) -> Rules {
         let mut rules = Rules { periods: Periods::default(), shard: None, ..self.clone() };
         if let Some(data) = &mut rules.data {
             data.owner = None;

@@ -80,7 +80,7 @@ impl<S: SortedSet> Board<S> {
         report.checked += u64::from(!is_lowest);
         if is_lowest || self.decode(element, score).is_err() || self.marker.is_some() && score.is_infinite() {
             report.undecodable(element.as_ref());
-            // What cannot be a member's element goes. What has a member's name is somebody's data, and stays.
+            // Remove only what cannot be a member's element. Anything else has a member's name, and may be somebody's data.
             let is_foreign = is_lowest || is_coded && matches!(element.as_ref().first(), Some(0..=ENTRY_TAG));
             if repair && is_foreign {
                 self.store.remove(element);
@@ -95,7 +95,7 @@ impl<S: SortedSet> Board<S> {
         let Some((number, name)) = split_entry(element.as_ref()) else { return };
         let leads_to_member = match read_entries(&self.store, name) {
             Entries::Tail(tail) => {
-                // One that does not decode is reported as such, and keeps its entries. One at -inf does not stay.
+                // A member that does not decode is reported when it is met, and keeps its entries. An element at -inf is removed.
                 let is_part = usize::from(number) < entry_scores(&tail).count();
                 let score = self.store.score(&wrapped::<S>(&tail, name));
                 is_part && score.is_some_and(|score| score > f64::NEG_INFINITY)
@@ -121,7 +121,7 @@ impl<S: SortedSet> Board<S> {
         if others.is_empty() && self.check_entries(element).is_ok() {
             return;
         }
-        // Of two elements, each finds the other: the one that a look-up finds is right.
+        // If a name has two elements, the one that a look-up by name finds is right.
         let is_right = matches!(self.locate(&name), Ok(Some((found, _))) if found.as_ref() == element.as_ref());
         if others.is_empty() {
             report.missing += 1;

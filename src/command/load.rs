@@ -16,7 +16,7 @@ command! { LOAD = load;
 
 fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
-    // Lines begin with a brace.
+    // A line begins with a brace, so it is never taken for an option.
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::OfLoads)?;
     if args.is_empty() {
         return Err(Error::arity());

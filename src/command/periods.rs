@@ -114,7 +114,7 @@ pub fn plan_periods<'c>(
         }
         let mut created = None;
         if !board.store.exists() {
-            let rules = schema.rules.for_others();
+            let rules = schema.rules.inherited();
             board.assume(Schema::new(rules.clone()), span.start.max(0));
             // `XX` adds no members, so it does not create a board.
             created = (request.condition != Condition::Existing).then_some((rules, expires));
@@ -223,7 +223,7 @@ impl PeriodSelector {
             None => Board::open(ZSet::absent(call, parent.store.name().clone()))?,
         };
         if !board.store.exists() {
-            board.assume(Schema::new(parent.schema().rules.for_others()), 0);
+            board.assume(Schema::new(parent.schema().rules.inherited()), 0);
         }
         board.set_max_hops(MAX_HOPS.bound());
         Ok(board)

@@ -115,12 +115,12 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         self.set.put(&S::Element::from(LAST), -(token as f64), Condition::Any);
         // Should the server refuse, leases that ended stay: they count for nothing, and the next call drops them.
         let _ = self.set.remove_through(self.at);
-        self.last_until(end);
+        self.keep_key_until(end);
         Ok(result.verdict(token.unsigned_abs(), Some(1)))
     }
 
-    /// Lets the key last until a lease ends. If it has a later expiry, that stays: it belongs to another lease.
-    fn last_until(&mut self, end: i64) {
+    /// Keeps the key until a lease ends. A later expiry stays, because another lease needs it.
+    fn keep_key_until(&mut self, end: i64) {
         let at_ms = self.clock.expire_at_ms(self.clock.until(end));
         if self.set.expiry().is_none_or(|expiry| expiry < at_ms) {
             self.set.expire_at(at_ms);
@@ -133,7 +133,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         if held {
             let end = self.end_after(lease_ms)?;
             self.set.put(&element::<S>(token), end as f64, Condition::Any);
-            self.last_until(end);
+            self.keep_key_until(end);
         }
         Ok(held)
     }

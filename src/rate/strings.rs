@@ -30,7 +30,7 @@ pub enum StringWrite<'l> {
         text: &'l [u8],
         expire_at_ms: i64,
     },
-    /// These bytes replace as many of its text. Its length and its expiry stay.
+    /// These bytes are written over the text, from this offset on. Its length and its expiry stay.
     Overwrite {
         offset: usize,
         bytes: &'l [u8],
@@ -44,10 +44,11 @@ pub struct StringLimiter<'r> {
     rules: &'r [Rule],
     clock: Clock,
     line: LimiterText,
-    numbers: SmallVec<[Numbers; 2]>,
+    updates: SmallVec<[WindowUpdate; 2]>,
 }
 
-struct Numbers {
+/// What a call makes of one of the windows in the text.
+struct WindowUpdate {
     name: WindowName,
     /// The state if the call is counted.
     taken: WindowState,
@@ -57,7 +58,7 @@ struct Numbers {
 
 impl<'r> StringLimiter<'r> {
     pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> StringLimiter<'r> {
-        StringLimiter { request, rules, clock, line: LimiterText::default(), numbers: SmallVec::new() }
+        StringLimiter { request, rules, clock, line: LimiterText::default(), updates: SmallVec::new() }
     }
 
     /// Evaluates the rules of a key with its text, `None` if the key does not exist. Appends the result of each rule.
@@ -70,7 +71,7 @@ impl<'r> StringLimiter<'r> {
         for rule in self.rules {
             let name = WindowName::of(request.algorithm, rule);
             let state = self.line.get(name);
-            // Each by its own newest time: what another window has seen must not let a call through here.
+            // Each window has its own newest time. If another window has seen a later one, that must not let a call through here.
             let at = clock.not_before(state.map(|state| state.micros()));
             let RuleEvaluation { result, taken, most } = match request.algorithm {
                 Algorithm::Counter => counter::evaluate(state, rule, request.cost, at),
@@ -79,7 +80,7 @@ impl<'r> StringLimiter<'r> {
             }?;
             let result = result.shift_waits(clock.until(at));
             results.push(if closed_for > 0 { result.closed_for(closed_for, request.cost) } else { result });
-            self.numbers.push(Numbers { name, taken, most });
+            self.updates.push(WindowUpdate { name, taken, most });
         }
         Ok(())
     }
@@ -108,7 +109,7 @@ impl<'r> StringLimiter<'r> {
         expiry: Option<i64>,
     ) -> Result<Option<StringWrite<'_>>> {
         let mut wait = 0;
-        for (Numbers { name, taken, most }, result) in self.numbers.iter().zip(results) {
+        for (WindowUpdate { name, taken, most }, result) in self.updates.iter().zip(results) {
             if takes {
                 self.line.set(*name, *taken, *most);
             }
@@ -124,7 +125,7 @@ impl<'r> StringLimiter<'r> {
     /// Gives the call's cost back to every rule; `None` if there is nothing to give back to.
     fn refund(&mut self, expiry: Option<i64>) -> Result<Option<StringWrite<'_>>> {
         let mut changed = false;
-        for (rule, Numbers { name, most, .. }) in self.rules.iter().zip(&self.numbers) {
+        for (rule, WindowUpdate { name, most, .. }) in self.rules.iter().zip(&self.updates) {
             let Some(state) = self.line.get(*name) else { continue };
             let at = self.clock.not_before(Some(state.micros()));
             let units = self.request.cost;
@@ -157,7 +158,7 @@ impl<'r> StringLimiter<'r> {
     /// What to write if the call's own rules need the text for `wait` microseconds; `None` if nothing changed.
     fn text_for(&mut self, wait: u128, expiry: Option<i64>) -> Result<Option<StringWrite<'_>>> {
         self.line.tidy(self.clock)?;
-        let is_of_call = |name| self.numbers.iter().any(|own| own.name == name);
+        let is_of_call = |name| self.updates.iter().any(|own| own.name == name);
         let others = self.line.others_matter_for(is_of_call, self.clock, expiry);
         let least = self.clock.expire_at_ms(wait.max(others));
         let most = self.clock.expire_at_ms(wait.saturating_add(self.slack()).max(others));
