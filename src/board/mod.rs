@@ -44,7 +44,7 @@ pub use scan::{ScanCursor, ScanStep};
 pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::{client_data, Alteration, Creation};
 pub use value::{Tuple, Value};
-pub use write::{Detail, MemberChange, Pair, Pairs, Plan, Scores, Standing, WriteRequest, WriteResult};
+pub use write::{Detail, MemberChange, Pair, Pairs, Plan, Standing, WriteMode, WriteRequest, WriteResult};
 
 use crate::error::{Error, Result};
 use crate::zset::{Direction, SortedSet};

@@ -19,14 +19,14 @@ use crate::zset::{Condition, PutResult, SortedSet};
 
 /// What a write does with the scores of a pair: sets them, or adds them to those of the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scores {
+pub enum WriteMode {
     Set,
     Add,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct WriteRequest {
-    pub scores: Scores,
+    pub mode: WriteMode,
     /// `Any`, `New` or `Existing`.
     pub condition: Condition,
     pub update: Update,
@@ -151,18 +151,18 @@ impl<S: SortedSet> Board<S> {
         &mut self,
         member: &S::Element,
         values: &[Value],
-        scores: Scores,
+        mode: WriteMode,
         update: Update,
     ) -> Result<Option<(PutResult, Tuple)>> {
         self.check_name(member)?;
         let (mut sums, mut before) = (Tuple::new(), None);
-        if scores == Scores::Add {
+        if mode == WriteMode::Add {
             let found = self.find(member)?;
             before = found.as_ref().map(|found| found.score);
             sums =
                 self.schema.add(&found.map_or_else(|| self.schema.origin(), |found| found.decoded.values), values)?;
         }
-        let values = if scores == Scores::Add { &sums } else { values };
+        let values = if mode == WriteMode::Add { &sums } else { values };
         let Some(score) = self.score_alone(member, values) else { return Ok(None) };
         // An increment by 0 changes nothing, not even the sign of a zero that a core command wrote.
         if before == Some(score) {
@@ -194,8 +194,8 @@ impl<S: SortedSet> Board<S> {
     pub fn plan(&mut self, request: &WriteRequest, pairs: &[Pair<S::Element>]) -> Result<Plan<S::Element>> {
         pairs.iter().try_for_each(|pair| self.check_name(&pair.member))?;
         let is_simple = request.condition == Condition::Any && request.keep.is_none();
-        if let ([pair @ Pair { kept: 0, .. }], Scores::Set, Detail::Nothing, true) =
-            (pairs, request.scores, request.detail, is_simple)
+        if let ([pair @ Pair { kept: 0, .. }], WriteMode::Set, Detail::Nothing, true) =
+            (pairs, request.mode, request.detail, is_simple)
         {
             if self.score_alone(&pair.member, &pair.values).is_some() {
                 return Ok(Plan { members: SmallVec::new(), indexes: SmallVec::new(), first: None });
@@ -246,7 +246,7 @@ impl<S: SortedSet> Board<S> {
     ) -> Result<WriteResult> {
         let mut written = WriteResult::default();
         if let ([pair], true) = (pairs, members.is_empty()) {
-            let put = self.put_score(&pair.member, &pair.values, request.scores, request.update)?;
+            let put = self.put_score(&pair.member, &pair.values, request.mode, request.update)?;
             written.added = u64::from(matches!(put, Some((PutResult::Added, _))));
             written.changed = u64::from(matches!(put, Some((PutResult::Changed, _))));
             return Ok(written);
@@ -349,12 +349,12 @@ impl<S: SortedSet> Board<S> {
         &self,
         current: Option<&Found<S::Element>>,
         pair: &Pair<S::Element>,
-        scores: Scores,
+        mode: WriteMode,
     ) -> Result<Tuple> {
         let base = |current: Option<&Found<S::Element>>| {
             current.map_or_else(|| self.schema.origin(), |current| current.decoded.values.clone())
         };
-        if scores == Scores::Add {
+        if mode == WriteMode::Add {
             return self.schema.add(&base(current), &pair.values);
         }
         let mut values = Tuple::from_slice(&pair.values);
@@ -386,7 +386,7 @@ impl<S: SortedSet> Board<S> {
         pair: &Pair<S::Element>,
         request: &WriteRequest,
     ) -> Result<Placement> {
-        let values = self.new_values(current, pair, request.scores)?;
+        let values = self.new_values(current, pair, request.mode)?;
         let time = match (self.schema.rules.ties, current) {
             (Ties::Shared, _) => None,
             (Ties::ByTime(TieRule::Joined, _), Some(current)) => current.decoded.time,

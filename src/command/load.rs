@@ -2,7 +2,7 @@
 
 use super::open_to_write;
 use super::write::{write, AllowedWriteOptions, WriteOptions};
-use crate::board::{lines_of, LoadLine, Pair, Scores};
+use crate::board::{lines_of, LoadLine, Pair, WriteMode};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let pair = |line: &LoadLine| Pair { at: line.time, ..Pair::new(line.values.clone(), Text::new(&line.member)) };
     let pairs: Vec<Pair<Text>> = lines.iter().map(pair).collect();
     let attributes: Vec<Option<&[u8]>> = lines.iter().map(|line| line.data.as_deref()).collect();
-    let results = write(call, &mut board, &options, Scores::Set, &pairs, &attributes)?;
+    let results = write(call, &mut board, &options, WriteMode::Set, &pairs, &attributes)?;
     call.reply().count(results.board.added);
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::output::Output;
 use super::write::{count_result, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, WriteRequest, WriteResult,
+    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, WriteMode, WriteRequest, WriteResult,
 };
 use crate::calendar::Span;
 use crate::command;
@@ -109,7 +109,7 @@ pub fn plan_periods<'c>(
             opener.check_readable(period, span)?;
         }
         let mut board = opener.open(parent, period, span)?;
-        if request.scores == Scores::Add {
+        if request.mode == WriteMode::Add {
             board.store.announce_as(c"zincr");
         }
         let mut created = None;
@@ -121,7 +121,7 @@ pub fn plan_periods<'c>(
         }
         // Each board has its own rules, unless the client says otherwise.
         let detail = if wants_ranks { Detail::Ranks } else { Detail::Nothing };
-        let update = options.update_on(board.schema(), request.scores);
+        let update = options.update_on(board.schema(), request.mode);
         let request = WriteRequest { update, keep: options.keep_on(board.schema()), detail, ..*request };
         let planned = board.plan(&request, pairs);
         let plan = planned.map_err(|error| error.in_period(board.store.name().bytes()))?;

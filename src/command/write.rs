@@ -7,7 +7,8 @@
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    is_object, Detail, MemberChange, Pair, Pairs, PeriodUnit, Schema, Scores, Tuple, Update, WriteRequest, WriteResult,
+    is_object, Detail, MemberChange, Pair, Pairs, PeriodUnit, Schema, Tuple, Update, WriteMode, WriteRequest,
+    WriteResult,
 };
 use crate::config::check_rows;
 use crate::error::{Error, Result};
@@ -102,10 +103,10 @@ impl<'a> WriteOptions<'a> {
     }
 
     /// The update rule on a board of this schema. Increments ignore it.
-    pub fn update_on(&self, schema: &Schema, scores: Scores) -> Update {
-        match scores {
-            Scores::Set => self.update.unwrap_or(schema.rules.update),
-            Scores::Add => Update::Set,
+    pub fn update_on(&self, schema: &Schema, mode: WriteMode) -> Update {
+        match mode {
+            WriteMode::Set => self.update.unwrap_or(schema.rules.update),
+            WriteMode::Add => Update::Set,
         }
     }
 
@@ -127,22 +128,22 @@ impl<'a> WriteOptions<'a> {
     }
 
     /// What is written to a board of this schema.
-    pub fn request(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<WriteRequest> {
+    pub fn request(&self, call: &Call, schema: &Schema, mode: WriteMode) -> Result<WriteRequest> {
         if let (Some(keep), true) = (schema.rules.keep, self.keep.is_some()) {
             return Err(Error::has_own_keep(keep));
         }
         if let Some(Some(unit)) = self.with_rank {
             schema.rules.periods.of(unit)?;
         }
-        let detail = match scores {
+        let detail = match mode {
             _ if self.with_rank == Some(None) => Detail::Ranks,
-            Scores::Add => Detail::Scores,
-            Scores::Set => Detail::Nothing,
+            WriteMode::Add => Detail::Scores,
+            WriteMode::Set => Detail::Nothing,
         };
         Ok(WriteRequest {
-            scores,
+            mode,
             condition: self.condition,
-            update: self.update_on(schema, scores),
+            update: self.update_on(schema, mode),
             keep: self.keep_on(schema),
             // The clock is read once, and only if ties need it.
             now: if schema.layout.has_time() { self.at.unwrap_or_else(|| call.ctx.now()) } else { 0 },
@@ -217,7 +218,7 @@ impl WriteResults<'_> {
 pub fn put_score<'c>(
     board: &mut ServerBoard<'c>,
     options: &WriteOptions,
-    scores: Scores,
+    mode: WriteMode,
     mut args: Args<'c>,
 ) -> Result<Option<(PutResult, Tuple)>> {
     let schema = board.schema();
@@ -228,23 +229,23 @@ pub fn put_score<'c>(
     if args.len() != fields + 1 || has_options || is_bounded || has_more {
         return Ok(None);
     }
-    let update = options.update_on(schema, scores);
+    let update = options.update_on(schema, mode);
     let mut words = args.take_first(fields).map(Arg::bytes);
     let member = args.text()?;
     if let ([field], Some(word)) = (schema.fields(), words.clone().next()) {
         // By far the most common board needs no list of values.
-        let value = match scores {
-            Scores::Set => schema.parse_value(field, word)?,
-            Scores::Add => schema.parse_delta(field, word)?,
+        let value = match mode {
+            WriteMode::Set => schema.parse_value(field, word)?,
+            WriteMode::Add => schema.parse_delta(field, word)?,
         };
-        return board.put_score(&member, &[value], scores, update);
+        return board.put_score(&member, &[value], mode, update);
     }
-    let (values, kept) = match scores {
-        Scores::Set => schema.parse_scores(&mut words)?,
-        Scores::Add => (schema.parse_deltas(words)?, 0),
+    let (values, kept) = match mode {
+        WriteMode::Set => schema.parse_scores(&mut words)?,
+        WriteMode::Add => (schema.parse_deltas(words)?, 0),
     };
     match kept {
-        0 => board.put_score(&member, &values, scores, update),
+        0 => board.put_score(&member, &values, mode, update),
         _ => Ok(None),
     }
 }
@@ -254,11 +255,11 @@ pub fn write<'c>(
     call: &'c Call<'c>,
     board: &mut ServerBoard<'c>,
     options: &WriteOptions,
-    scores: Scores,
+    mode: WriteMode,
     pairs: &[Pair<Text<'c>>],
     attributes: &[Option<&[u8]>],
 ) -> Result<WriteResults<'c>> {
-    let mut request = options.request(call, board.schema(), scores)?;
+    let mut request = options.request(call, board.schema(), mode)?;
     let may_depart = match request.keep {
         Some(keep) => {
             let members = board.members()?;
