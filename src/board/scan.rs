@@ -124,7 +124,7 @@ impl<S: SortedSet> Board<S> {
                 let first = split_entry(element.as_ref()).filter(|(number, _)| *number == 0);
                 Ok(first.map(|(_, name)| S::Element::from(name)))
             }
-            // It is returned with its entry.
+            // A wrapped member is returned when the scan meets its first entry.
             Some(&WRAPPED_TAG) => {
                 self.decode(&element, self.store.score(&element).unwrap_or(f64::NAN))?;
                 self.check_entries(&element).map(|()| None)

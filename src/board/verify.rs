@@ -1,7 +1,7 @@
 //! Compares members with the index and repairs the index, a step at a time.
 //!
 //! Core commands can change a board behind the module's back. This is the one place that looks for what they left, and
-//! that changes elements which do not decode.
+//! repairs it.
 
 use super::index::{
     entry, entry_scores, is_entry, needs_wrapping, read_entries, split_entry, wrapped, Entries, ENTRY_TAG,
@@ -10,11 +10,11 @@ use super::Board;
 use crate::error::Result;
 use crate::zset::SortedSet;
 
-const MOST_EXAMPLES: usize = 10;
-/// Elements between two looks at the clock. They take little time compared with a step.
+const MAX_EXAMPLES: usize = 10;
+/// How many elements are checked between two looks at the clock. They take little time compared with a step.
 const STRIDE: u64 = 100;
 /// A step checks at least this many elements, however slow the machine is: a small board always takes one step.
-const LEAST: u64 = 300;
+const MIN_ELEMENTS: u64 = 300;
 
 #[derive(Default)]
 pub struct Report {
@@ -23,9 +23,11 @@ pub struct Report {
     pub checked: u64,
     /// Elements that no board of this schema has.
     pub undecodable: u64,
+    /// Members that do not fit, and have no entries that lead to them.
     pub missing: u64,
+    /// Entries that lead to no member.
     pub orphaned: u64,
-    /// Elements of a name that has a better one, or one that is found first.
+    /// Elements of a name that also has another element, which a look-up finds instead.
     pub duplicated: u64,
     pub repaired: u64,
     pub examples: Vec<Vec<u8>>,
@@ -33,7 +35,7 @@ pub struct Report {
 
 impl Report {
     fn example(&mut self, name: &[u8]) {
-        if self.examples.len() < MOST_EXAMPLES && !self.examples.iter().any(|known| known == name) {
+        if self.examples.len() < MAX_EXAMPLES && !self.examples.iter().any(|known| known == name) {
             self.examples.push(name.to_vec());
         }
     }
@@ -61,7 +63,7 @@ impl<S: SortedSet> Board<S> {
             left = left.saturating_sub(elements.len() as u64);
             scans += STRIDE;
             // A hash table that has shrunk can have many empty buckets: they take time too.
-            if next == 0 || (scans > LEAST && late()) {
+            if next == 0 || (scans > MIN_ELEMENTS && late()) {
                 break;
             }
         }

@@ -45,10 +45,13 @@ fn whole(score: f64) -> Option<i64> {
     (whole as f64 == score).then_some(whole)
 }
 
+/// The leases of a key.
 pub struct Holders<'s, S> {
     set: &'s mut S,
     clock: Clock,
+    /// The last token, 0 if there was none.
     last: i64,
+    /// The time of the call, in microseconds.
     at: i64,
 }
 
@@ -80,7 +83,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         Ok((self.set.len().saturating_sub(below), Some(self.clock.until(end))))
     }
 
-    /// The same in milliseconds, -1 if no lease is held.
+    /// How many leases are held, and the milliseconds until the next one ends, or -1.
     pub fn held_ms(&mut self) -> Result<(u64, i64)> {
         let (held, next) = self.held()?;
         Ok((held, next.map_or(-1, millis_rounded_up)))

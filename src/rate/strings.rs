@@ -43,7 +43,7 @@ pub struct StringLimiter<'r> {
     request: &'r Request,
     rules: &'r [Rule],
     clock: Clock,
-    line: LimiterText,
+    stored: LimiterText,
     updates: SmallVec<[WindowUpdate; 2]>,
 }
 
@@ -58,19 +58,19 @@ struct WindowUpdate {
 
 impl<'r> StringLimiter<'r> {
     pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> StringLimiter<'r> {
-        StringLimiter { request, rules, clock, line: LimiterText::default(), updates: SmallVec::new() }
+        StringLimiter { request, rules, clock, stored: LimiterText::default(), updates: SmallVec::new() }
     }
 
     /// Evaluates the rules of a key with its text, `None` if the key does not exist. Appends the result of each rule.
     pub fn evaluate(&mut self, text: Option<&[u8]>, results: &mut RuleResults) -> Result<()> {
         let (request, clock) = (self.request, self.clock);
         if let Some(text) = text {
-            self.line.read(text)?;
+            self.stored.read(text)?;
         }
-        let closed_for = self.line.get(WindowName::Closed).map_or(0, |closed| clock.until(closed.micros()));
+        let closed_for = self.stored.get(WindowName::Closed).map_or(0, |closed| clock.until(closed.micros()));
         for rule in self.rules {
             let name = WindowName::of(request.algorithm, rule);
-            let state = self.line.get(name);
+            let state = self.stored.get(name);
             // Each window has its own newest time. If another window has seen a later one, that must not let a call through here.
             let at = clock.not_before(state.map(|state| state.micros()));
             let RuleEvaluation { result, taken, most } = match request.algorithm {
@@ -111,13 +111,13 @@ impl<'r> StringLimiter<'r> {
         let mut wait = 0;
         for (WindowUpdate { name, taken, most }, result) in self.updates.iter().zip(results) {
             if takes {
-                self.line.set(*name, *taken, *most);
+                self.stored.set(*name, *taken, *most);
             }
             wait = if takes { result.reset_if_taken } else { result.reset }.max(wait);
         }
         if let Some(millis) = self.request.penalty_ms.filter(|_| closes) {
             let end = WindowState { at_ms: self.clock.after_millis(millis), amount: 0, previous: 0 };
-            self.line.set(WindowName::Closed, end, 0);
+            self.stored.set(WindowName::Closed, end, 0);
         }
         self.text_for(wait, expiry)
     }
@@ -126,7 +126,7 @@ impl<'r> StringLimiter<'r> {
     fn refund(&mut self, expiry: Option<i64>) -> Result<Option<StringWrite<'_>>> {
         let mut changed = false;
         for (rule, WindowUpdate { name, most, .. }) in self.rules.iter().zip(&self.updates) {
-            let Some(state) = self.line.get(*name) else { continue };
+            let Some(state) = self.stored.get(*name) else { continue };
             let at = self.clock.not_before(Some(state.micros()));
             let units = self.request.cost;
             let refunded = match self.request.algorithm {
@@ -137,36 +137,36 @@ impl<'r> StringLimiter<'r> {
             let Some(refunded) = refunded else { continue };
             changed = true;
             if refunded.is_empty() {
-                self.line.remove(*name);
+                self.stored.remove(*name);
             } else {
-                self.line.set(*name, refunded, *most);
+                self.stored.set(*name, refunded, *most);
             }
         }
         if !changed {
             return Ok(None);
         }
-        if self.line.is_empty() {
+        if self.stored.is_empty() {
             return Ok(Some(StringWrite::Unlink));
         }
         // The rules say how long the new text matters, as they would say it of a text that was read.
         let mut after = RuleResults::new();
-        StringLimiter::new(self.request, self.rules, self.clock).evaluate(Some(self.line.text()), &mut after)?;
+        StringLimiter::new(self.request, self.rules, self.clock).evaluate(Some(self.stored.text()), &mut after)?;
         let wait = after.iter().map(|result| result.reset).max();
         self.text_for(wait.unwrap_or(0), expiry)
     }
 
     /// What to write if the call's own rules need the text for `wait` microseconds; `None` if nothing changed.
     fn text_for(&mut self, wait: u128, expiry: Option<i64>) -> Result<Option<StringWrite<'_>>> {
-        self.line.tidy(self.clock)?;
+        self.stored.tidy(self.clock)?;
         let is_of_call = |name| self.updates.iter().any(|own| own.name == name);
-        let others = self.line.others_matter_for(is_of_call, self.clock, expiry);
+        let others = self.stored.others_matter_for(is_of_call, self.clock, expiry);
         let least = self.clock.expire_at_ms(wait.max(others));
         let most = self.clock.expire_at_ms(wait.saturating_add(self.slack()).max(others));
         let stays = expiry.is_some_and(|at_ms| (least..=most).contains(&at_ms));
-        Ok(match self.line.changed() {
+        Ok(match self.stored.changed() {
             Some((_, [])) if stays => None,
             Some((offset, bytes)) if stays => Some(StringWrite::Overwrite { offset, bytes }),
-            _ => Some(StringWrite::Set { text: self.line.text(), expire_at_ms: most }),
+            _ => Some(StringWrite::Set { text: self.stored.text(), expire_at_ms: most }),
         })
     }
 
