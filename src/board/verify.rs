@@ -27,7 +27,7 @@ pub struct Report {
     pub missing: u64,
     /// Entries that lead to no member.
     pub orphaned: u64,
-    /// Elements of a name that also has another element, which a look-up finds instead.
+    /// Elements of a name that has several, except the one that a look-up finds.
     pub duplicated: u64,
     pub repaired: u64,
     pub examples: Vec<Vec<u8>>,
