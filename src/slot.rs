@@ -1,4 +1,4 @@
-//! Where a Redis Cluster keeps a key.
+//! The hash slot of a key in Redis Cluster.
 
 /// How many slots a cluster has.
 pub const SLOTS: u16 = 16384;

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::calendar::MAX_MS;
 
-/// How many bits of a code fit the score.
+/// How many bits of a code a score holds.
 pub const HEAD_BITS: u32 = 63;
 /// Members have scores above this one. The elements at or below it are the marker and the index entries.
 pub const TOP_OF_INDEX: f64 = -4.0;
@@ -24,15 +24,15 @@ pub const TOP_OF_INDEX: f64 = -4.0;
 const WIDTHS: [u32; 7] = [7, 10, 12, 17, 20, 24, 32];
 const BASES: [u64; 8] = bases();
 const CLASS_BITS: u32 = 3;
-/// What stands before the class of a number that is not negative.
+/// The sign bit of a number that is not negative, before its class.
 const NOT_NEGATIVE: u64 = 1 << CLASS_BITS;
 const LAST_CLASS: u64 = NOT_NEGATIVE | 7;
-/// Of a number, or a double without its sign, in class 7.
+/// How many bits follow class 7: a number, or a double without its sign.
 const LAST_WIDTH: u32 = 63;
 
-/// The bits that begin the codes of a time which is not before `SINCE`, and their number.
+/// For each class of times from `SINCE` on: the bits that begin its codes, and how many they are.
 const TIME_CLASSES: [(u64, u32); 4] = [(0b001, 3), (0b01, 2), (0b10, 2), (0b110, 3)];
-/// The code of a time that is before `SINCE`, or long after it.
+/// For times before `SINCE`, or long after it: how many bits begin the code (`000` or `111`), and how many follow.
 const TIME_EXTREME: (u32, u32) = (3, 53);
 
 const SIGN: u64 = 1 << 63;
@@ -88,14 +88,14 @@ impl Piece {
         Piece { bits: !self.bits & ((1 << self.width) - 1), width: self.width }
     }
 
-    /// Of a natural number: 1, its class, and its distance from the first number of the class. `None` in class 7.
+    /// The code of a natural number: 1, its class, and its distance from the first number of the class. `None` in class 7.
     fn natural(n: u64) -> Option<Piece> {
         let class = BASES.iter().skip(1).position(|end| n < *end)?;
         let (base, width) = (BASES.get(class)?, *WIDTHS.get(class)?);
         Some(Piece::new((NOT_NEGATIVE | class as u64) << width | (n - base), 1 + CLASS_BITS + width))
     }
 
-    /// Of a signed integer. A negative one has the complement of the code of the number that is as far from -1 as it is from 0.
+    /// The code of a signed integer. That of a negative one, v, is the complement of the code of -v - 1.
     pub fn integer(value: i64) -> Piece {
         let magnitude = if value < 0 { !value } else { value } as u64;
         let piece = Piece::natural(magnitude)
@@ -107,7 +107,7 @@ impl Piece {
         }
     }
 
-    /// Of a double that is not NaN. Infinite ones sort outside all others.
+    /// The code of a double that is not NaN. Infinite ones sort outside all others.
     pub fn float(value: f64) -> Piece {
         if value < 0.0 {
             return Piece::float(-value).complement();
@@ -129,13 +129,13 @@ impl Piece {
         piece.then(1, 1).then(value.to_bits() & ((1 << open) - 1), open)
     }
 
-    /// Of an integer with bounds: its distance from the lower one.
+    /// The code of an integer with bounds: its distance from the lower one.
     pub fn bounded(value: i64, (lo, hi): (i64, i64)) -> Piece {
         Piece::new(value.wrapping_sub(lo) as u64, bounded_width((lo, hi)))
     }
 
-    /// Of a time, from 0 to `MAX_MS` in Unix milliseconds.
-    pub fn time(at: i64, since: i64, unit: Unit) -> Piece {
+    /// The code of a time, from 0 to `MAX_MS` in Unix milliseconds.
+    pub fn time(at: i64, since: i64, unit: TieTimeUnit) -> Piece {
         let distance = at / unit.ms - since / unit.ms;
         let (prefix_width, width) = TIME_EXTREME;
         if distance < 0 {
@@ -159,17 +159,17 @@ impl std::fmt::Display for Piece {
     }
 }
 
-/// What times are counted in, and how many bits follow each of `TIME_CLASSES`.
+/// The unit that tie times are counted in, and how many bits follow each of `TIME_CLASSES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct TieTimeUnit {
     pub ms: i64,
     widths: [u32; 4],
 }
 
-impl Unit {
-    /// 12 days, 99 days more, 2.2 years more, 11 years in all.
-    pub const MILLISECONDS: Unit = Unit { ms: 1, widths: [30, 33, 36, 38] };
-    pub const SECONDS: Unit = Unit { ms: 1000, widths: [20, 25, 27, 31] };
+impl TieTimeUnit {
+    /// The classes hold 12 days, then 99 days, then 2.2 years, then 8.7 years.
+    pub const MILLISECONDS: TieTimeUnit = TieTimeUnit { ms: 1, widths: [30, 33, 36, 38] };
+    pub const SECONDS: TieTimeUnit = TieTimeUnit { ms: 1000, widths: [20, 25, 27, 31] };
 }
 
 fn bounded_width((lo, hi): (i64, i64)) -> u32 {
@@ -203,7 +203,7 @@ fn open_bits(whole: u64) -> u32 {
     whole.checked_ilog2().map_or(62, |log| 52 - log)
 }
 
-/// The tail of a code: seven bits in each byte, and below them 1 in all but the last.
+/// The tail of a code: seven bits in the upper part of each byte. The lowest bit is 1 in all bytes but the last.
 pub type Tail = SmallVec<[u8; 24]>;
 
 const GROUP_BITS: u32 = 7;
@@ -216,7 +216,7 @@ pub struct Code {
     pending_width: u32,
     /// The first 63 bits, once there are as many.
     head: Option<u64>,
-    /// Groups that are complete. Each is marked as if another one followed.
+    /// Complete groups of seven bits. Each has its lowest bit set, as if another one followed.
     tail: Tail,
 }
 
@@ -248,7 +248,7 @@ impl Code {
         }
     }
 
-    /// The first of the pending bits.
+    /// Removes and returns the first of the pending bits.
     fn take(&mut self, width: u32) -> u64 {
         self.pending_width -= width;
         let bits = (self.pending >> self.pending_width) as u64;
@@ -324,13 +324,13 @@ impl<'t> Reader<'t> {
         (if self.complement { !bits } else { bits }) & mask
     }
 
-    /// The part of the tail that no value needed; `None` if the code is too short, or something else than zeros follows it.
+    /// The part of the tail that no value needed; `None` if the code was too short, or if its padding is not all zeros.
     pub fn rest(self) -> Option<&'t [u8]> {
         let is_padding = self.pending & ((1 << self.pending_width) - 1) == 0;
         (is_padding && !self.is_short).then_some(self.tail.as_slice())
     }
 
-    /// A number of classes 0 to 6; `None` in class 7, whose bits follow.
+    /// Reads a number of class 0 to 6. For class 7 it returns `None`, and the caller reads the bits that follow.
     fn natural(&mut self) -> Option<u64> {
         let class = self.take(CLASS_BITS) as usize;
         let width = *WIDTHS.get(class)?;
@@ -384,7 +384,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Unix milliseconds; `None` for what is not a time.
-    pub fn time(&mut self, since: i64, unit: Unit) -> Option<i64> {
+    pub fn time(&mut self, since: i64, unit: TieTimeUnit) -> Option<i64> {
         let (_, width) = TIME_EXTREME;
         let class = match (self.take(1), self.take(1)) {
             (0, 0) => self.take(1).checked_sub(1),

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::zset::{Condition, Direction, SortedSet};
 
 /// Up to this many elements are all checked, which takes a few milliseconds.
-const MOST_LOOKED_AT: u64 = 20_000;
+const MAX_FULLY_CHECKED: u64 = 20_000;
 /// If there are more, this many are checked, evenly spaced.
 const SAMPLES: u64 = 1_000;
 
@@ -75,8 +75,12 @@ impl<S: SortedSet> Board<S> {
             }
         };
         let below = if schema.layout.is_coded() { self.store.count_below(TOP_OF_INDEX, true)? } else { lowest };
-        self.look_at(0, below, |element, score| good(schema.layout.is_coded() && is_entry(element, score), element))?;
-        self.look_at(below, card, |element, score| good(schema.layout.decode(score, element, since).is_some(), element))
+        self.check_elements(0, below, |element, score| {
+            good(schema.layout.is_coded() && is_entry(element, score), element)
+        })?;
+        self.check_elements(below, card, |element, score| {
+            good(schema.layout.decode(score, element, since).is_some(), element)
+        })
     }
 
     /// Whether the members belong to the shard that the board becomes.
@@ -85,19 +89,19 @@ impl<S: SortedSet> Board<S> {
         let is_coded = schema.layout.is_coded();
         let below = if is_coded { self.store.count_below(TOP_OF_INDEX, true)? } else { 0 };
         let key = self.store.key_name().to_vec();
-        self.look_at(below, self.store.len(), |element, _| {
+        self.check_elements(below, self.store.len(), |element, _| {
             let wrapped = split_wrapped(element).filter(|_| is_coded);
             shard.check(wrapped.map_or(element, |(_, name)| name), &key)
         })
     }
 
     /// Checks the elements between two indexes: all of them, or both ends and evenly spaced ones.
-    fn look_at(&mut self, first: u64, end: u64, check: impl Fn(&[u8], f64) -> Result<()>) -> Result<()> {
+    fn check_elements(&mut self, first: u64, end: u64, check: impl Fn(&[u8], f64) -> Result<()>) -> Result<()> {
         let count = end.saturating_sub(first);
         if count == 0 {
             return Ok(());
         }
-        if count <= MOST_LOOKED_AT {
+        if count <= MAX_FULLY_CHECKED {
             let mut walk = self.store.walk(first, Direction::Up)?;
             for _ in 0..count {
                 let Some((element, score)) = walk.next_element()? else { break };

@@ -1,7 +1,7 @@
 //! How members of a coded board that do not fit their score are stored, and found by name.
 //!
-//! A member whose code is longer than its score has the element `\x02`, tail, name: it is *wrapped*. A tail ends by
-//! itself, so two members never have the same element. To find it by name, each such member has *index entries*, which
+//! A member whose code is longer than its score has the element `\x02`, tail, name: it is *wrapped*. A tail shows
+//! where it ends, so two members never have the same element. To find it by name, each such member has *index entries*, which
 //! hold its tail: the elements `\x01`, number, name, with eight groups of the tail in each score. So a look-up is a
 //! `ZSCORE` or two, a change of the tail changes entries in place, and nothing has to be searched for.
 //!
@@ -87,8 +87,8 @@ fn read_entry(number: u8, score: f64, tail: &mut Tail) -> Option<bool> {
     let bits = number_of(score)?.checked_sub(ENTRY).filter(|bits| *bits < ENTRY)?;
     let (first, more, count) = (bits & FIRST != 0, bits & MORE != 0, (bits >> COUNT_SHIFT & 7) as usize + 1);
     let groups = (0..GROUPS).map(|i| (bits >> (7 * (GROUPS - 1 - i)) & 0x7f) as u8);
-    let is_zero_behind = groups.clone().skip(count).all(|group| group == 0);
-    if first != (number == 0) || more && count < GROUPS || !is_zero_behind {
+    let is_padded_with_zeros = groups.clone().skip(count).all(|group| group == 0);
+    if first != (number == 0) || more && count < GROUPS || !is_padded_with_zeros {
         return None;
     }
     tail.extend(groups.take(count).map(|group| group << 1 | 1));
@@ -141,7 +141,7 @@ pub(super) fn misindexed(name: &[u8]) -> Error {
 }
 
 impl<S: SortedSet> Board<S> {
-    /// The wrapped element of a member, as its entries have it.
+    /// The wrapped element that the entries of a name lead to.
     pub(super) fn look_up_wrapped(&self, name: &[u8]) -> Result<Option<(S::Element, f64)>> {
         let tail = match read_entries(&self.store, name) {
             Entries::Absent => return Ok(None),
@@ -164,11 +164,11 @@ impl<S: SortedSet> Board<S> {
         }
     }
 
-    /// Replaces the entries for the tail of an old element by those for the tail of a new one. Adds before it removes.
+    /// Replaces the entries of an old element by those of a new one. Adds before it removes, so that the key never vanishes.
     pub(super) fn replace_entries(&mut self, old: Option<&S::Element>, new: Option<&S::Element>) {
         let old = old.and_then(|element| self.split(element));
         let new = new.and_then(|element| self.split(element));
-        // A foreign element may have a longer tail than any member has entries for.
+        // An element that a core command wrote may have a longer tail than entries can hold.
         let count = |split: Option<(&[u8], &[u8])>| split.map_or(0, |(tail, _)| tail.len().div_ceil(GROUPS).min(256));
         let (had, has) = (count(old), count(new));
         if let Some((tail, name)) = new {

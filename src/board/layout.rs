@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::code::{number_of, Code, Piece, Reader, Tail, Unit, FIRST_MEMBER};
+use super::code::{number_of, Code, Piece, Reader, Tail, TieTimeUnit, FIRST_MEMBER};
 use super::index::{needs_wrapping, split_wrapped, WRAPPED_TAG};
 use super::schema::{FieldType, Order, Rules, TieRule, Ties, TimeUnit};
 use super::value::{Tuple, Value};
@@ -23,15 +23,16 @@ pub struct SortKey {
     pub tail: Tail,
 }
 
+/// How the values of one field are encoded.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    kind: SlotType,
-    /// It runs against the direction of the board.
+struct FieldEncoding {
+    kind: Encoding,
+    /// The field sorts against the direction of the board, which is that of the first field.
     inverted: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SlotType {
+enum Encoding {
     Float,
     Int,
     Bounded(i64, i64),
@@ -47,11 +48,11 @@ enum Form {
 #[derive(Debug)]
 pub struct Layout {
     form: Form,
-    slots: Vec<Slot>,
-    /// For each slot of a packed layout but the first, how many values it takes.
+    fields: Vec<FieldEncoding>,
+    /// For each field of a packed layout but the first, how many values it takes.
     radixes: Vec<i64>,
     /// The unit of tie times, and whether they are complemented.
-    clock: Option<(Unit, bool)>,
+    tie_time: Option<(TieTimeUnit, bool)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,10 +61,10 @@ pub struct Decoded {
     pub time: Option<i64>,
 }
 
-impl Slot {
+impl FieldEncoding {
     fn piece(self, value: Value) -> Piece {
         let piece = match (self.kind, value) {
-            (SlotType::Bounded(lo, hi), Value::Integer(value)) => Piece::bounded(value, (lo, hi)),
+            (Encoding::Bounded(lo, hi), Value::Integer(value)) => Piece::bounded(value, (lo, hi)),
             (_, Value::Integer(value)) => Piece::integer(value),
             (_, Value::Float(value)) => Piece::float(value),
         };
@@ -77,36 +78,36 @@ impl Slot {
     fn read(self, reader: &mut Reader) -> Option<Value> {
         let reader = reader.complemented(self.inverted);
         match self.kind {
-            SlotType::Float => reader.float().map(Value::Float),
-            SlotType::Int => reader.integer().map(Value::Integer),
-            SlotType::Bounded(lo, hi) => reader.bounded((lo, hi)).map(Value::Integer),
+            Encoding::Float => reader.float().map(Value::Float),
+            Encoding::Int => reader.integer().map(Value::Integer),
+            Encoding::Bounded(lo, hi) => reader.bounded((lo, hi)).map(Value::Integer),
         }
     }
 
     /// The place of a value in a packed score.
     fn digit(self, value: Value) -> i64 {
         match (self.kind, value) {
-            (SlotType::Bounded(_, hi), Value::Integer(v)) if self.inverted => hi.wrapping_sub(v),
-            (SlotType::Bounded(lo, _), Value::Integer(v)) => v.wrapping_sub(lo),
+            (Encoding::Bounded(_, hi), Value::Integer(v)) if self.inverted => hi.wrapping_sub(v),
+            (Encoding::Bounded(lo, _), Value::Integer(v)) => v.wrapping_sub(lo),
             _ => 0,
         }
     }
 
     fn value_of_digit(self, digit: i64) -> Option<Value> {
-        let SlotType::Bounded(lo, hi) = self.kind else { return None };
+        let Encoding::Bounded(lo, hi) = self.kind else { return None };
         self.checked(if self.inverted { hi.checked_sub(digit) } else { lo.checked_add(digit) }?)
     }
 
     fn checked(self, value: i64) -> Option<Value> {
         match self.kind {
-            SlotType::Bounded(lo, hi) if (lo..=hi).contains(&value) => Some(Value::Integer(value)),
+            Encoding::Bounded(lo, hi) if (lo..=hi).contains(&value) => Some(Value::Integer(value)),
             _ => None,
         }
     }
 
     fn size(self) -> Option<i128> {
         match self.kind {
-            SlotType::Bounded(lo, hi) => Some(i128::from(hi) - i128::from(lo) + 1),
+            Encoding::Bounded(lo, hi) => Some(i128::from(hi) - i128::from(lo) + 1),
             _ => None,
         }
     }
@@ -115,38 +116,38 @@ impl Slot {
 impl Layout {
     pub fn choose(rules: &Rules) -> Layout {
         let direction = rules.fields.first().map_or(Order::Descending, |field| field.order);
-        let slots: Vec<Slot> = rules
+        let fields: Vec<FieldEncoding> = rules
             .fields
             .iter()
             .map(|field| {
                 let kind = match (field.kind, field.kind.bounds()) {
-                    (FieldType::Int, _) => SlotType::Int,
-                    (_, Some((lo, hi))) => SlotType::Bounded(lo, hi),
-                    (_, None) => SlotType::Float,
+                    (FieldType::Int, _) => Encoding::Int,
+                    (_, Some((lo, hi))) => Encoding::Bounded(lo, hi),
+                    (_, None) => Encoding::Float,
                 };
-                Slot { kind, inverted: field.order != direction }
+                FieldEncoding { kind, inverted: field.order != direction }
             })
             .collect();
-        let clock = match rules.ties {
+        let tie_time = match rules.ties {
             Ties::Shared => None,
             Ties::ByTime(rule, unit) => {
                 let better_first = if rule == TieRule::Last { Order::Descending } else { Order::Ascending };
                 let unit = match unit {
-                    TimeUnit::Milliseconds => Unit::MILLISECONDS,
-                    TimeUnit::Seconds => Unit::SECONDS,
+                    TimeUnit::Milliseconds => TieTimeUnit::MILLISECONDS,
+                    TimeUnit::Seconds => TieTimeUnit::SECONDS,
                 };
                 Some((unit, better_first != direction))
             }
         };
-        let form = match slots.as_slice() {
-            _ if clock.is_some() => Form::Coded,
-            [Slot { kind: SlotType::Float, .. }] => Form::Plain,
-            slots if fits_exact_integers(slots) => Form::Packed,
+        let form = match fields.as_slice() {
+            _ if tie_time.is_some() => Form::Coded,
+            [FieldEncoding { kind: Encoding::Float, .. }] => Form::Plain,
+            fields if fits_exact_integers(fields) => Form::Packed,
             _ => Form::Coded,
         };
-        let radix = |slot: &Slot| slot.size().and_then(|size| i64::try_from(size).ok()).unwrap_or(1);
-        let radixes = if form == Form::Packed { slots.iter().skip(1).map(radix).collect() } else { Vec::new() };
-        Layout { form, slots, radixes, clock }
+        let radix = |field: &FieldEncoding| field.size().and_then(|size| i64::try_from(size).ok()).unwrap_or(1);
+        let radixes = if form == Form::Packed { fields.iter().skip(1).map(radix).collect() } else { Vec::new() };
+        Layout { form, fields, radixes, tie_time }
     }
 
     pub fn is_plain(&self) -> bool {
@@ -159,7 +160,7 @@ impl Layout {
     }
 
     pub fn has_time(&self) -> bool {
-        self.clock.is_some()
+        self.tie_time.is_some()
     }
 
     pub fn name(&self) -> &'static str {
@@ -176,7 +177,7 @@ impl Layout {
             return SortKey { score, tail: Tail::new() };
         }
         let mut code = self.code(values);
-        if let Some((unit, inverted)) = self.clock {
+        if let Some((unit, inverted)) = self.tie_time {
             let piece = Piece::time(at.clamp(0, MAX_MS), since, unit);
             code.push(if inverted { piece.complement() } else { piece });
         }
@@ -185,7 +186,7 @@ impl Layout {
 
     fn code(&self, values: &[Value]) -> Code {
         let mut code = Code::default();
-        self.slots.iter().zip(values).for_each(|(slot, value)| code.push(slot.piece(*value)));
+        self.fields.iter().zip(values).for_each(|(field, value)| code.push(field.piece(*value)));
         code
     }
 
@@ -193,8 +194,8 @@ impl Layout {
         match (self.form, values) {
             (Form::Plain, [value]) => Some(value.as_f64()),
             (Form::Packed, [Value::Integer(first), rest @ ..]) => {
-                let slots = self.slots.iter().skip(1).zip(&self.radixes).zip(rest);
-                Some(slots.fold(*first, |number, ((slot, radix), value)| number * radix + slot.digit(*value)) as f64)
+                let fields = self.fields.iter().skip(1).zip(&self.radixes).zip(rest);
+                Some(fields.fold(*first, |number, ((field, radix), value)| number * radix + field.digit(*value)) as f64)
             }
             _ => None,
         }
@@ -248,7 +249,7 @@ impl Layout {
         }
     }
 
-    /// Reads a code. Values that are read have exactly this code, and the element is exactly that of such a member.
+    /// Reads a code. Returns values only if encoding them would give exactly this score and element.
     fn decode_code(&self, score: f64, element: &[u8], since: i64) -> Option<Decoded> {
         let head = number_of(score)?.checked_sub(FIRST_MEMBER).filter(|head| *head < 1 << 63)?;
         let (tail, name) = match element.first() {
@@ -257,10 +258,10 @@ impl Layout {
         };
         let mut reader = Reader::new(head, tail);
         let mut values = Tuple::new();
-        for slot in &self.slots {
-            values.push(slot.read(&mut reader)?);
+        for field in &self.fields {
+            values.push(field.read(&mut reader)?);
         }
-        let time = match self.clock {
+        let time = match self.tie_time {
             Some((unit, inverted)) => Some(reader.complemented(inverted).time(since, unit)?),
             None => None,
         };
@@ -275,13 +276,13 @@ impl Layout {
             return None;
         }
         let mut number = score as i64;
-        let mut values: Tuple = SmallVec::from_elem(Value::Integer(0), self.slots.len());
-        let slots = self.slots.iter().zip(values.iter_mut()).skip(1).zip(&self.radixes);
-        for ((slot, value), radix) in slots.rev() {
-            *value = slot.value_of_digit(number.rem_euclid(*radix))?;
+        let mut values: Tuple = SmallVec::from_elem(Value::Integer(0), self.fields.len());
+        let fields = self.fields.iter().zip(values.iter_mut()).skip(1).zip(&self.radixes);
+        for ((field, value), radix) in fields.rev() {
+            *value = field.value_of_digit(number.rem_euclid(*radix))?;
             number = number.div_euclid(*radix);
         }
-        *values.first_mut()? = self.slots.first()?.checked(number)?;
+        *values.first_mut()? = self.fields.first()?.checked(number)?;
         Some(values)
     }
 }
@@ -313,10 +314,13 @@ impl From<(f64, Tail)> for SortKey {
     }
 }
 
-/// Whether a tuple fits an integer of at most 2^53, the first field as it is.
-fn fits_exact_integers(slots: &[Slot]) -> bool {
-    let Some((Slot { kind: SlotType::Bounded(lo, hi), .. }, others)) = slots.split_first() else { return false };
-    let others = others.iter().try_fold(1_i128, |product, slot| Some(product.saturating_mul(slot.size()?)));
+/// Whether all fields together fit an integer of at most 2^53. The first field keeps its value there, and may be negative; each
+/// other field counts from the lower of its bounds.
+fn fits_exact_integers(fields: &[FieldEncoding]) -> bool {
+    let Some((FieldEncoding { kind: Encoding::Bounded(lo, hi), .. }, others)) = fields.split_first() else {
+        return false;
+    };
+    let others = others.iter().try_fold(1_i128, |product, field| Some(product.saturating_mul(field.size()?)));
     others.is_some_and(|others| {
         let highest = i128::from(*hi).saturating_mul(others).saturating_add(others - 1);
         highest <= MAX_EXACT && i128::from(*lo).saturating_mul(others) >= -MAX_EXACT

@@ -37,8 +37,9 @@ impl Row {
 #[derive(Clone, Default)]
 pub struct Group {
     pub rank: u64,
-    /// Their names in one buffer. Copying them is faster than holding a server string for each.
+    /// The names of the members in one buffer. Copying them is faster than holding a server string for each.
     names: Vec<u8>,
+    /// Where each name ends.
     ends: Vec<usize>,
     /// Whether they are listed from the last name on.
     backwards: bool,
@@ -277,6 +278,7 @@ impl<S: SortedSet> Board<S> {
         Ok(Some(self.decode(&element, score)?.values))
     }
 
+    /// Visits up to `count` elements of members, from a position on.
     pub(super) fn elements(
         &mut self,
         first: u64,
@@ -287,7 +289,7 @@ impl<S: SortedSet> Board<S> {
         self.elements_from(first, None, count, direction, visit)
     }
 
-    /// The same. The element at the position may be known.
+    /// Like `elements`. If the element at the first position is known, it need not be looked up.
     fn elements_from(
         &mut self,
         first: u64,

@@ -44,7 +44,7 @@ pub use scan::{ScanCursor, ScanStep};
 pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::{client_data, Alteration, Creation};
 pub use value::{Tuple, Value};
-pub use write::{Detail, MemberChange, Pair, Pairs, Plan, Scores, Standing, WriteRequest, WriteResult};
+pub use write::{Detail, MemberChange, Pair, Pairs, Plan, Standing, WriteMode, WriteRequest, WriteResult};
 
 use crate::error::{Error, Result};
 use crate::zset::{Direction, SortedSet};
@@ -84,7 +84,7 @@ fn decode(schema: &Schema, since: i64, element: &[u8], score: f64) -> Result<Dec
     }
 }
 
-/// The member whose element this is.
+/// The name of the member that has this element.
 fn name_of<'e>(schema: &Schema, element: &'e [u8]) -> &'e [u8] {
     let wrapped = if schema.layout.is_coded() { split_wrapped(element) } else { None };
     wrapped.map_or(element, |(_, name)| name)
@@ -168,7 +168,7 @@ impl<S: SortedSet> Board<S> {
         }
     }
 
-    /// Reads the board from one end, whatever its schema; only for boards that have none.
+    /// Sets the direction in which the board is read. Only for boards without a schema: a schema says it already.
     pub fn read_from(&mut self, order: Order) -> Result<()> {
         if self.schema.explicit {
             return Err(Error::has_schema());
@@ -219,7 +219,7 @@ impl<S: SortedSet> Board<S> {
         self.split(element).map_or_else(|| element.clone(), |(_, name)| S::Element::from(name))
     }
 
-    /// The element of a member that belongs in this place.
+    /// The element that a member has at this place.
     fn element(&self, key: &SortKey, member: &S::Element) -> S::Element {
         if !self.schema.layout.is_coded() {
             return member.clone();
@@ -257,7 +257,8 @@ impl<S: SortedSet> Board<S> {
         self.look_up_wrapped(member.as_ref())
     }
 
-    /// Positions count members from the best on, from 0.
+    /// The index of the element at a position. Positions count members from the best, indexes count elements from the lowest;
+    /// both from 0.
     fn index_at(&mut self, position: u64) -> Result<u64> {
         Ok(match self.order {
             Order::Descending => self.store.len().saturating_sub(position + 1),

@@ -17,8 +17,8 @@ impl<S: SortedSet> Board<S> {
     pub fn remove_rows(&mut self, rows: &[Row]) -> Result<()> {
         let mut elements = Vec::with_capacity(rows.len());
         for row in rows {
-            // Of a name that is there twice, or has lost its entries, a look-up finds another element, or none. Then the
-            // row would be returned again and again.
+            // On a damaged board a name may be there twice, or have lost its entries. Then a look-up finds another element
+            // or none, the row would stay, and every call would return it again.
             let found = self.find(&S::Element::from(row.member()))?;
             match found.filter(|found| found.decoded.values == row.values && found.decoded.time == row.time) {
                 Some(found) => elements.push(found.element),

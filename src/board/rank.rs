@@ -33,7 +33,7 @@ pub(super) struct Edge {
     score: f64,
     /// What the elements at this score are compared with. If it is empty, the edge is before or after all of them.
     bytes: SmallVec<[u8; 32]>,
-    /// The bytes are a whole element, not the beginning of several.
+    /// The bytes are a whole element, not the beginning that several elements share.
     whole: bool,
     /// The edge is after all elements that are equal to it, not before them.
     after: bool,
@@ -98,11 +98,12 @@ impl<S: SortedSet> Board<S> {
         })
     }
 
+    /// Compares two members. The better one is less.
     pub fn compare(&self, a: &Found<S::Element>, b: &Found<S::Element>) -> Ordering {
         self.best_first((a.score, a.element.as_ref()), (b.score, b.element.as_ref()))
     }
 
-    /// The same for scores and elements.
+    /// Compares two places by score and element. The better one is less.
     pub(super) fn best_first(&self, a: (f64, &[u8]), b: (f64, &[u8])) -> Ordering {
         // A skiplist keeps the sign of a zero that a core command wrote. It does not matter for the order.
         let ascending = (a.0 + 0.0).total_cmp(&(b.0 + 0.0)).then_with(|| a.1.cmp(b.1));
@@ -115,7 +116,7 @@ impl<S: SortedSet> Board<S> {
     pub fn better(&mut self, values: &[Value], own: Option<&Found<S::Element>>) -> Result<u64> {
         let above = self.order == Order::Descending;
         let score = match own {
-            // A member that fits has its score with its equals alone.
+            // Only members with equal values have the score of a member that fits.
             Some(own) if !self.schema.layout.has_time() && self.split(&own.element).is_none() => Some(own.score),
             _ => self.schema.layout.score_only(values),
         };
@@ -225,7 +226,8 @@ impl<S: SortedSet> Board<S> {
         }
     }
 
-    pub(super) fn top_of_others(&self) -> f64 {
+    /// Members have scores above this one; the marker and the index do not.
+    pub(super) fn score_below_members(&self) -> f64 {
         if self.schema.layout.is_coded() {
             TOP_OF_INDEX
         } else {
@@ -233,8 +235,8 @@ impl<S: SortedSet> Board<S> {
         }
     }
 
-    /// How many distinct values better than these are on the board, up to and with `until`. So several members, best
-    /// first, share one walk.
+    /// Counts the distinct values on the board that are better than these; stops after `until`. A caller that has the rank of
+    /// a better member passes its values, and so counts no value twice.
     pub fn better_groups(&mut self, values: &[Value], until: Option<&Tuple>) -> Result<u64> {
         let Some(nearest) = self.better(values, None)?.checked_sub(1) else { return Ok(0) };
         let (mut groups, most) = (0, self.hops);
@@ -350,7 +352,7 @@ impl<S: SortedSet> Board<S> {
     }
 }
 
-/// One end of a range over the first field, `(5` exclusive. Integers stay exact.
+/// One end of a range of values of the first field, as in `5`, or `(5` to exclude the value. Integers stay exact.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldBound {
     /// The value, as near as a double can be.

@@ -1,6 +1,6 @@
 //! Removes members and their index entries, one by one or many at once.
 //!
-//! Removing several members first finds whatever is wrong with them, so that it fails before the first change or not at all.
+//! Several members are checked before the first of them is removed, so an error means that nothing was removed.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl<S: SortedSet> Board<S> {
         removed
     }
 
-    /// Keeps the best `keep`. Returns how many left and, if `wanted`, their elements, best first.
+    /// Removes all members but the best `keep`. Returns how many were removed and, if `wanted`, their elements, best first.
     pub fn trim(&mut self, keep: u64, wanted: bool) -> Result<(u64, Vec<S::Element>)> {
         let count = self.members()?.saturating_sub(keep);
         if count == 0 {

@@ -15,13 +15,13 @@ use crate::zset::SortedSet;
 /// How many elements are fetched at a time with the server's cursor: few enough to take little time.
 const STRIDE: u64 = 32;
 /// A step ends after this many fetches without an element. A hash table that has shrunk can have many empty buckets.
-const MOST_IN_VAIN: u64 = 100;
+const MAX_EMPTY_FETCHES: u64 = 100;
 /// The first character of a cursor that is a name. The server's cursors are numbers.
 const NAME_TAG: u8 = b'n';
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScanCursor {
-    /// At the beginning. As a result: the scan is over.
+    /// As an argument: the scan begins. As a result: it is over.
     End,
     Server(u64),
     Name(Vec<u8>),
@@ -105,7 +105,7 @@ impl<S: SortedSet> Board<S> {
             if cursor == 0 {
                 return Ok(ScanCursor::End);
             }
-            if !going || rows >= step.count || in_vain >= MOST_IN_VAIN {
+            if !going || rows >= step.count || in_vain >= MAX_EMPTY_FETCHES {
                 return Ok(ScanCursor::Server(cursor));
             }
         }
@@ -124,7 +124,7 @@ impl<S: SortedSet> Board<S> {
                 let first = split_entry(element.as_ref()).filter(|(number, _)| *number == 0);
                 Ok(first.map(|(_, name)| S::Element::from(name)))
             }
-            // It is returned with its entry.
+            // A wrapped member is returned when the scan meets its first entry.
             Some(&WRAPPED_TAG) => {
                 self.decode(&element, self.store.score(&element).unwrap_or(f64::NAN))?;
                 self.check_entries(&element).map(|()| None)

@@ -114,6 +114,7 @@ impl Field {
 }
 
 impl Rules {
+    /// The rules of a sorted set without a schema.
     pub fn implicit() -> Rules {
         let fields = vec![Field::score(Order::Descending)];
         Rules {
@@ -136,8 +137,8 @@ impl Rules {
         rules
     }
 
-    /// What another board takes over from this one: everything but periods and shard, and a hash that it shares.
-    pub fn for_others(&self) -> Rules {
+    /// The rules that a board made from this one inherits: all but periods and shard. It shares the hash, and does not own it.
+    pub fn inherited(&self) -> Rules {
         let mut rules = Rules { periods: Periods::default(), shard: None, ..self.clone() };
         if let Some(data) = &mut rules.data {
             data.owner = None;
@@ -145,6 +146,7 @@ impl Rules {
         rules
     }
 
+    /// The rules of a board that `RANK.MULTISET` creates.
     pub fn integers(fields: usize) -> Result<Rules> {
         let text: Vec<String> = (1..=fields).map(|i| format!("FIELD s{i} INT")).collect();
         let text = text.join(" ");
@@ -251,7 +253,7 @@ impl Schema {
         self.fields().iter().map(start).collect()
     }
 
-    /// Whole tuples, left to right, each field in its own direction.
+    /// Whether new values are better than old ones. Fields count from left to right, each in its own direction.
     pub fn better(&self, new: &[Value], old: &[Value]) -> bool {
         for (field, (new, old)) in self.fields().iter().zip(new.iter().zip(old)) {
             let order = match field.order {

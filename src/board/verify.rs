@@ -1,7 +1,7 @@
 //! Compares members with the index and repairs the index, a step at a time.
 //!
 //! Core commands can change a board behind the module's back. This is the one place that looks for what they left, and
-//! that changes elements which do not decode.
+//! repairs it.
 
 use super::index::{
     entry, entry_scores, is_entry, needs_wrapping, read_entries, split_entry, wrapped, Entries, ENTRY_TAG,
@@ -10,11 +10,11 @@ use super::Board;
 use crate::error::Result;
 use crate::zset::SortedSet;
 
-const MOST_EXAMPLES: usize = 10;
-/// Elements between two looks at the clock. They take little time compared with a step.
+const MAX_EXAMPLES: usize = 10;
+/// How many elements are checked between two looks at the clock. They take little time compared with a step.
 const STRIDE: u64 = 100;
 /// A step checks at least this many elements, however slow the machine is: a small board always takes one step.
-const LEAST: u64 = 300;
+const MIN_ELEMENTS: u64 = 300;
 
 #[derive(Default)]
 pub struct Report {
@@ -23,9 +23,11 @@ pub struct Report {
     pub checked: u64,
     /// Elements that no board of this schema has.
     pub undecodable: u64,
+    /// Members that do not fit, and have no entries that lead to them.
     pub missing: u64,
+    /// Entries that lead to no member.
     pub orphaned: u64,
-    /// Elements of a name that has a better one, or one that is found first.
+    /// Elements of a name that has several, except the one that a look-up finds.
     pub duplicated: u64,
     pub repaired: u64,
     pub examples: Vec<Vec<u8>>,
@@ -33,7 +35,7 @@ pub struct Report {
 
 impl Report {
     fn example(&mut self, name: &[u8]) {
-        if self.examples.len() < MOST_EXAMPLES && !self.examples.iter().any(|known| known == name) {
+        if self.examples.len() < MAX_EXAMPLES && !self.examples.iter().any(|known| known == name) {
             self.examples.push(name.to_vec());
         }
     }
@@ -61,7 +63,7 @@ impl<S: SortedSet> Board<S> {
             left = left.saturating_sub(elements.len() as u64);
             scans += STRIDE;
             // A hash table that has shrunk can have many empty buckets: they take time too.
-            if next == 0 || (scans > LEAST && late()) {
+            if next == 0 || (scans > MIN_ELEMENTS && late()) {
                 break;
             }
         }
@@ -80,7 +82,7 @@ impl<S: SortedSet> Board<S> {
         report.checked += u64::from(!is_lowest);
         if is_lowest || self.decode(element, score).is_err() || self.marker.is_some() && score.is_infinite() {
             report.undecodable(element.as_ref());
-            // What cannot be a member's element goes. What has a member's name is somebody's data, and stays.
+            // Remove only what cannot be a member's element. Anything else has a member's name, and may be somebody's data.
             let is_foreign = is_lowest || is_coded && matches!(element.as_ref().first(), Some(0..=ENTRY_TAG));
             if repair && is_foreign {
                 self.store.remove(element);
@@ -95,7 +97,7 @@ impl<S: SortedSet> Board<S> {
         let Some((number, name)) = split_entry(element.as_ref()) else { return };
         let leads_to_member = match read_entries(&self.store, name) {
             Entries::Tail(tail) => {
-                // One that does not decode is reported as such, and keeps its entries. One at -inf does not stay.
+                // A member that does not decode is reported when it is met, and keeps its entries. An element at -inf is removed.
                 let is_part = usize::from(number) < entry_scores(&tail).count();
                 let score = self.store.score(&wrapped::<S>(&tail, name));
                 is_part && score.is_some_and(|score| score > f64::NEG_INFINITY)
@@ -121,7 +123,7 @@ impl<S: SortedSet> Board<S> {
         if others.is_empty() && self.check_entries(element).is_ok() {
             return;
         }
-        // Of two elements, each finds the other: the one that a look-up finds is right.
+        // If a name has two elements, the one that a look-up by name finds is right.
         let is_right = matches!(self.locate(&name), Ok(Some((found, _))) if found.as_ref() == element.as_ref());
         if others.is_empty() {
             report.missing += 1;

@@ -17,15 +17,16 @@ use super::{Board, Found};
 use crate::error::{Error, Result};
 use crate::zset::{Condition, PutResult, SortedSet};
 
+/// What a write does with the scores of a pair: sets them, or adds them to those of the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scores {
+pub enum WriteMode {
     Set,
     Add,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct WriteRequest {
-    pub scores: Scores,
+    pub mode: WriteMode,
     /// `Any`, `New` or `Existing`.
     pub condition: Condition,
     pub update: Update,
@@ -92,13 +93,15 @@ pub struct WriteResult {
     pub changes: Vec<MemberChange>,
 }
 
+/// A member that is written to: as it was found, and what has become of it since.
 pub struct MemberWrite<N> {
     before: Option<Found<N>>,
     rank_before: Option<u64>,
     outcome: MemberOutcome<N>,
 }
 
-struct Target {
+/// What a pair makes of its member: the new values and tie time, and where they put the member in the sorted set.
+struct Placement {
     values: Tuple,
     key: SortKey,
     time: Option<i64>,
@@ -111,8 +114,9 @@ enum MemberOutcome<N> {
 }
 
 impl<N> MemberWrite<N> {
+    /// The member as it stands after the pairs that were written so far.
     #[inline]
-    fn now(&self) -> Option<&Found<N>> {
+    fn current(&self) -> Option<&Found<N>> {
         match &self.outcome {
             MemberOutcome::Unchanged => self.before.as_ref(),
             MemberOutcome::Put(found) => Some(found),
@@ -125,10 +129,11 @@ impl<N> MemberWrite<N> {
 /// [`Board::put_score`] will do.
 pub struct Plan<N> {
     members: SmallVec<[MemberWrite<N>; 1]>,
-    /// For each pair which of them it is.
+    /// For each pair, the index of its member in `members`. A name may be given more than once.
     indexes: SmallVec<[usize; 1]>,
-    /// What the first pair makes of its member. For other pairs that depends on those before.
-    first: Option<Target>,
+    /// What the first pair makes of its member. What other pairs make of theirs depends on the pairs before them, so that is
+    /// only known when they are written.
+    first: Option<Placement>,
 }
 
 impl<S: SortedSet> Board<S> {
@@ -138,19 +143,19 @@ impl<S: SortedSet> Board<S> {
         self.commit(request, pairs, &mut plan)
     }
 
-    /// The one shortcut: where the score says all that there is to say about a member, `ZADD` finds the member by itself, and
-    /// nothing has to be planned. Returns what that did, or `None` if that is not so here. Increments are replaced by the
-    /// sums. (Without this, `RANK.ADD` takes 12 % and `RANK.INCR` 19 % more instructions on a sorted set without a schema.)
+    /// A shortcut for members whose score holds all their values: a single `ZADD` finds and writes the member, and nothing
+    /// has to be planned. Returns what it did, or `None` if this member needs more. Increments are replaced by the sums.
+    /// (Without this, `RANK.ADD` takes 12 % and `RANK.INCR` 19 % more instructions on a sorted set without a schema.)
     #[inline(always)]
     pub fn put_score(
         &mut self,
         member: &S::Element,
         values: &mut [Value],
-        scores: Scores,
+        mode: WriteMode,
         update: Update,
     ) -> Result<Option<PutResult>> {
         self.check_name(member)?;
-        let before = if scores == Scores::Add { self.increment(member, values)? } else { None };
+        let before = if mode == WriteMode::Add { self.increment(member, values)? } else { None };
         let Some(score) = self.score_alone(member, values) else { return Ok(None) };
         // An increment by 0 changes nothing, not even the sign of a zero that a core command wrote.
         if before == Some(score) {
@@ -184,8 +189,8 @@ impl<S: SortedSet> Board<S> {
         Ok(before)
     }
 
-    /// The score of a member with these values, if it says all about the member. On a coded board that is so as long as all
-    /// members fit.
+    /// The score of a member with these values, if the score and the bare name are all that is stored for the member. On a
+    /// coded board that is so as long as all members fit.
     #[inline]
     fn score_alone(&self, member: &S::Element, values: &[Value]) -> Option<f64> {
         let layout = &self.schema.layout;
@@ -202,8 +207,8 @@ impl<S: SortedSet> Board<S> {
     pub fn plan(&mut self, request: &WriteRequest, pairs: &[Pair<S::Element>]) -> Result<Plan<S::Element>> {
         pairs.iter().try_for_each(|pair| self.check_name(&pair.member))?;
         let is_simple = request.condition == Condition::Any && request.keep.is_none();
-        if let ([pair @ Pair { kept: 0, .. }], Scores::Set, Detail::Nothing, true) =
-            (pairs, request.scores, request.detail, is_simple)
+        if let ([pair @ Pair { kept: 0, .. }], WriteMode::Set, Detail::Nothing, true) =
+            (pairs, request.mode, request.detail, is_simple)
         {
             if self.score_alone(&pair.member, &pair.values).is_some() {
                 return Ok(Plan { members: SmallVec::new(), indexes: SmallVec::new(), first: None });
@@ -229,9 +234,9 @@ impl<S: SortedSet> Board<S> {
         let mut first = None;
         for (pair, index) in pairs.iter().zip(&indexes) {
             let Some(member) = members.get(*index) else { continue };
-            let target = self.target(member.now(), pair, request)?;
-            self.check_target(member, pair, &target)?;
-            first.get_or_insert(target);
+            let placement = self.placement(member.current(), pair, request)?;
+            self.check_placement(member, pair, &placement)?;
+            first.get_or_insert(placement);
         }
         if let Some(keep) = request.keep.filter(|_| self.schema.layout.is_coded()) {
             let newcomers = match request.condition {
@@ -239,7 +244,7 @@ impl<S: SortedSet> Board<S> {
                 _ => members.iter().filter(|member| member.before.is_none()).count() as u64,
             };
             if self.members()? + newcomers > keep {
-                // Each pair may change by one who is the last to stay.
+                // Each pair may evict one member more, so check as many members above the bound.
                 self.check_leavers(keep.saturating_sub(pairs.len() as u64))?;
             }
         }
@@ -255,7 +260,7 @@ impl<S: SortedSet> Board<S> {
         let mut written = WriteResult::default();
         if let ([pair], true) = (pairs, members.is_empty()) {
             let mut values = Tuple::from_slice(&pair.values);
-            let put = self.put_score(&pair.member, &mut values, request.scores, request.update)?;
+            let put = self.put_score(&pair.member, &mut values, request.mode, request.update)?;
             written.added = u64::from(put == Some(PutResult::Added));
             written.changed = u64::from(put == Some(PutResult::Changed));
             return Ok(written);
@@ -263,12 +268,12 @@ impl<S: SortedSet> Board<S> {
         for (pair, index) in pairs.iter().zip(&*indexes) {
             let Some(member) = members.get_mut(*index) else { continue };
             self.note_eviction(member, &written);
-            let target = match first.take() {
-                Some(target) => target,
-                None => self.target(member.now(), pair, request)?,
+            let placement = match first.take() {
+                Some(placement) => placement,
+                None => self.placement(member.current(), pair, request)?,
             };
-            if self.is_wanted(member, &target.values, request) {
-                self.place(pair, member, target, request, &mut written)?;
+            if self.is_wanted(member, &placement.values, request) {
+                self.place(pair, member, placement, request, &mut written)?;
             }
             self.keep_best(request.keep, &mut written)?;
         }
@@ -284,7 +289,7 @@ impl<S: SortedSet> Board<S> {
         }
         if let Some(departed) = &mut self.departed {
             // A member may have left and come back.
-            let is_there = |index: &usize| members.get(*index).is_some_and(|member| member.now().is_some());
+            let is_there = |index: &usize| members.get(*index).is_some_and(|member| member.current().is_some());
             let there = indexes.iter().zip(pairs).filter(|(index, _)| is_there(index));
             let there: HashSet<&[u8]> = there.map(|(_, pair)| pair.member.as_ref()).collect();
             departed.retain(|member| !there.contains(member.as_ref()));
@@ -300,7 +305,7 @@ impl<S: SortedSet> Board<S> {
     fn change(&mut self, member: &MemberWrite<S::Element>, request: &WriteRequest) -> Result<MemberChange> {
         let standing = |found: &Found<S::Element>, rank| Standing { rank, values: found.decoded.values.clone() };
         let before = member.before.as_ref().map(|found| standing(found, member.rank_before));
-        let after = match member.now() {
+        let after = match member.current() {
             None => None,
             Some(found) if request.detail == Detail::Ranks => {
                 Some(standing(found, Some(self.rank(found, self.default_kind())?)))
@@ -313,7 +318,7 @@ impl<S: SortedSet> Board<S> {
     /// Checks that a member can be on this board: its name is no marker, and belongs to its shard.
     #[inline(always)]
     fn check_name(&self, member: &S::Element) -> Result<()> {
-        // Few names begin like a marker, and the first byte tells them apart.
+        // Compare the first byte first: hardly any name has that of a marker.
         let name = member.as_ref();
         if name.first() == MARKER_START.first() && name.starts_with(MARKER_START) && !self.schema.layout.is_coded() {
             return Err(Error::reserved_member());
@@ -324,23 +329,29 @@ impl<S: SortedSet> Board<S> {
         }
     }
 
-    /// A better member may have pushed this one out.
+    /// Notes if a better member has pushed this one out in the meantime.
     #[inline]
     fn note_eviction(&self, member: &mut MemberWrite<S::Element>, written: &WriteResult) {
-        if written.evicted > 0 && member.now().is_some_and(|now| self.store.score(&now.element).is_none()) {
+        if written.evicted > 0 && member.current().is_some_and(|found| self.store.score(&found.element).is_none()) {
             member.outcome = MemberOutcome::Evicted;
         }
     }
 
-    /// Checks that there is no element in the member's new place that its entries do not lead to.
-    fn check_target(&self, member: &MemberWrite<S::Element>, pair: &Pair<S::Element>, target: &Target) -> Result<()> {
-        let was_wrapped = member.now().is_some_and(|now| self.split(&now.element).is_some());
-        if !self.schema.layout.is_coded() || !was_wrapped && target.key.tail_before(pair.member.as_ref()).is_empty() {
-            // A name of its own was looked up, and is this member or nobody.
+    /// Checks that the member's new element is not there already, left over by damage.
+    fn check_placement(
+        &self,
+        member: &MemberWrite<S::Element>,
+        pair: &Pair<S::Element>,
+        placement: &Placement,
+    ) -> Result<()> {
+        let was_wrapped = member.current().is_some_and(|found| self.split(&found.element).is_some());
+        if !self.schema.layout.is_coded() || !was_wrapped && placement.key.tail_before(pair.member.as_ref()).is_empty()
+        {
+            // The element is the bare name, and looking up the member has already looked for that.
             return Ok(());
         }
-        let element = self.element(&target.key, &pair.member);
-        let is_own = member.now().is_some_and(|now| now.element.as_ref() == element.as_ref());
+        let element = self.element(&placement.key, &pair.member);
+        let is_own = member.current().is_some_and(|found| found.element.as_ref() == element.as_ref());
         if !is_own && self.store.score(&element).is_some() {
             return Err(misindexed(pair.member.as_ref()));
         }
@@ -348,16 +359,21 @@ impl<S: SortedSet> Board<S> {
     }
 
     #[inline]
-    fn values_then(&self, now: Option<&Found<S::Element>>, pair: &Pair<S::Element>, scores: Scores) -> Result<Tuple> {
-        let base = |now: Option<&Found<S::Element>>| {
-            now.map_or_else(|| self.schema.origin(), |now| now.decoded.values.clone())
+    fn new_values(
+        &self,
+        current: Option<&Found<S::Element>>,
+        pair: &Pair<S::Element>,
+        mode: WriteMode,
+    ) -> Result<Tuple> {
+        let base = |current: Option<&Found<S::Element>>| {
+            current.map_or_else(|| self.schema.origin(), |current| current.decoded.values.clone())
         };
-        if scores == Scores::Add {
-            return self.schema.add(&base(now), &pair.values);
+        if mode == WriteMode::Add {
+            return self.schema.add(&base(current), &pair.values);
         }
         let mut values = Tuple::from_slice(&pair.values);
         if pair.kept != 0 {
-            for (i, (value, old)) in values.iter_mut().zip(base(now)).enumerate() {
+            for (i, (value, old)) in values.iter_mut().zip(base(current)).enumerate() {
                 if pair.kept >> i & 1 == 1 {
                     *value = old;
                 }
@@ -368,7 +384,7 @@ impl<S: SortedSet> Board<S> {
 
     #[inline]
     fn is_wanted(&self, member: &MemberWrite<S::Element>, values: &[Value], request: &WriteRequest) -> bool {
-        match member.now() {
+        match member.current() {
             None => request.condition != Condition::Existing,
             Some(_) if request.condition == Condition::New => false,
             Some(now) if request.update == Update::Best => self.schema.better(values, &now.decoded.values),
@@ -378,20 +394,20 @@ impl<S: SortedSet> Board<S> {
 
     /// What a pair would make of a member, or what is wrong with its values.
     #[inline]
-    fn target(
+    fn placement(
         &self,
-        now: Option<&Found<S::Element>>,
+        current: Option<&Found<S::Element>>,
         pair: &Pair<S::Element>,
         request: &WriteRequest,
-    ) -> Result<Target> {
-        let values = self.values_then(now, pair, request.scores)?;
-        let time = match (self.schema.rules.ties, now) {
+    ) -> Result<Placement> {
+        let values = self.new_values(current, pair, request.mode)?;
+        let time = match (self.schema.rules.ties, current) {
             (Ties::Shared, _) => None,
-            (Ties::ByTime(TieRule::Joined, _), Some(now)) => now.decoded.time,
+            (Ties::ByTime(TieRule::Joined, _), Some(current)) => current.decoded.time,
             _ => Some(pair.at.unwrap_or(request.now)),
         };
         let key = self.schema.layout.encode(&values, time.unwrap_or(0), self.since);
-        Ok(Target { values, key, time })
+        Ok(Placement { values, key, time })
     }
 
     /// Puts a member in its place, unless the board is full and the member is not good enough.
@@ -400,11 +416,11 @@ impl<S: SortedSet> Board<S> {
         &mut self,
         pair: &Pair<S::Element>,
         member: &mut MemberWrite<S::Element>,
-        Target { values, key, time }: Target,
+        Placement { values, key, time }: Placement,
         request: &WriteRequest,
         written: &mut WriteResult,
     ) -> Result<()> {
-        if let (None, Some(keep)) = (member.now(), request.keep) {
+        if let (None, Some(keep)) = (member.current(), request.keep) {
             if self.members()? >= keep && !self.beats(&key, keep.saturating_sub(1))? {
                 written.refused += 1;
                 return Ok(());
@@ -412,12 +428,13 @@ impl<S: SortedSet> Board<S> {
         }
         let score = key.score;
         let element = self.element(&key, &pair.member);
-        match member.now() {
+        match member.current() {
             Some(old) if old.element.as_ref() == element.as_ref() => {
                 self.store.put(&element, score, Condition::Any);
             }
             old => {
-                // If it is there, although no entry leads to it, it becomes this member's: a write that has begun is finished.
+                // If damage left this element there without entries, it becomes this member's: a write that has begun does not
+                // fail.
                 self.store.put(&element, score, Condition::Any);
                 let old = old.map(|old| &old.element);
                 self.replace_entries(old, Some(&element));
@@ -434,10 +451,11 @@ impl<S: SortedSet> Board<S> {
     /// Whether a place is strictly better, by fields and time, than the member at a position.
     fn beats(&mut self, key: &SortKey, position: u64) -> Result<bool> {
         if self.schema.explicit && key.tail.is_empty() && position + 1 == self.members()? {
-            // The position is that of the worst member, and no other code has this score: is any score on the far side?
+            // The position is that of the worst member, and only equal members have the score of this key. So the key is
+            // better if any member has a worse score.
             return Ok(match self.order {
                 Order::Descending => {
-                    self.store.has_any((Bound::Excluded(self.top_of_others()), Bound::Excluded(key.score)))
+                    self.store.has_any((Bound::Excluded(self.score_below_members()), Bound::Excluded(key.score)))
                 }
                 Order::Ascending => self.store.has_any((Bound::Excluded(key.score), Bound::Excluded(f64::INFINITY))),
             });

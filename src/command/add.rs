@@ -4,7 +4,7 @@
 
 use super::write::{check_changes, is_score, pairs, put_score, reply_change, write, AllowedWriteOptions, WriteOptions};
 use super::{open_to_write, ServerBoard};
-use crate::board::{Creation, Rules, Schema, Scores};
+use crate::board::{Creation, Rules, Schema, WriteMode};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
         let counts = put == PutResult::Added || put == PutResult::Changed && options.count_changed;
         call.reply().count(u64::from(counts));
     };
-    if put_score(&mut board, &options, Scores::Set, args.clone(), reply)? {
+    if put_score(&mut board, &options, WriteMode::Set, args.clone(), reply)? {
         return Ok(());
     }
     set(call, &mut board, &options, args)
@@ -58,7 +58,7 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     if pairs(&schema, args.clone())?.iter().any(|pair| pair.kept != 0) {
         return Err(Error::kept_on_new_board());
     }
-    options.request(call, &schema, Scores::Set)?;
+    options.request(call, &schema, WriteMode::Set)?;
     if options.json.is_some() {
         return Err(Error::no_data());
     }
@@ -84,7 +84,7 @@ fn set<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, options: &WriteOptio
     if options.json.is_some() && pairs.len() > 1 {
         return Err(Error::data_takes_one_member());
     }
-    let results = write(call, board, options, Scores::Set, &pairs, &[options.json])?;
+    let results = write(call, board, options, WriteMode::Set, &pairs, &[options.json])?;
     let reply = call.reply();
     let Some(ranks_of) = options.with_rank else {
         reply.count(results.board.added + if options.count_changed { results.board.changed } else { 0 });

@@ -1,6 +1,6 @@
 //! `CL.THROTTLE`: redis-cell's command, on `GCRA`.
 
-use super::rate::verdicts;
+use super::rate::verdict_counters;
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ fn throttle<'c>(call: &'c Call<'c>) -> Result<()> {
     let key_rules = KeyRules::whole(Limiter::open(call, key, Access::Write), &request);
     let clock = Clock::new(call.ctx.now_micros(), None);
     let verdict = rate::run(&request, clock, &mut [key_rules])?.verdict()?;
-    verdicts(request.algorithm).add(verdict.limited);
+    verdict_counters(request.algorithm).add(verdict.limited);
     call.reply().integers(&verdict.cell_reply());
     Ok(())
 }

@@ -102,7 +102,7 @@ fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
     if board.schema_text().is_none() {
         return Err(Error::no_board());
     }
-    Ok(board.schema().rules.for_others())
+    Ok(board.schema().rules.inherited())
 }
 
 fn alter<'c>(call: &'c Call<'c>) -> Result<()> {

@@ -63,7 +63,7 @@ const SINCE: &str = "0.2.0";
 const DEFAULT_LEASE_MS: u64 = 30_000;
 /// One call must not stop the server for long.
 const MAX_COUNT: u64 = 10_000;
-/// The most attempts after which items are given up: a claim counts up to one more.
+/// The largest value of `ATTEMPTS`. A score has room for one attempt more.
 const MAX_ATTEMPTS: u64 = 30;
 
 static SERIALS: Serials = Serials::starting_from(0);
@@ -86,11 +86,11 @@ fn open<'c>(call: &'c Call<'c>, key: Text<'c>, access: Access) -> Result<ZSet<'c
 
 fn add_items<'c>(call: &'c Call<'c>) -> Result<()> {
     let asked = call.asks_for_keys();
-    let request = Addend::parse(call);
+    let request = AddArgs::parse(call);
     if asked {
         return Ok(());
     }
-    let Addend { key, payload, when, items } = request?;
+    let AddArgs { key, payload, when, items } = request?;
     let now = call.ctx.now().clamp(0, MAX_NOW_MS);
     let mut schedule = open(call, key.clone(), Access::Write)?;
     let mut hash = payload.as_ref().map(|(hash, _)| Hash::of_command(call, hash.clone(), Access::Write)).transpose()?;
@@ -120,7 +120,7 @@ enum When {
     Again,
 }
 
-struct Addend<'a> {
+struct AddArgs<'a> {
     key: Text<'a>,
     /// A hash, and the text for the item.
     payload: Option<(Text<'a>, Arg<'a>)>,
@@ -128,8 +128,8 @@ struct Addend<'a> {
     items: Args<'a>,
 }
 
-impl<'a> Addend<'a> {
-    fn parse(call: &'a Call<'a>) -> Result<Addend<'a>> {
+impl<'a> AddArgs<'a> {
+    fn parse(call: &'a Call<'a>) -> Result<AddArgs<'a>> {
         let mut args = call.args();
         let key = own_key(call, &mut args, KeyUse::Update)?;
         let (mut only, mut payload) = (Setting::default(), Setting::default());
@@ -152,7 +152,7 @@ impl<'a> Addend<'a> {
         match args.len() {
             0 => Err(Error::arity()),
             2.. if payload.is_set() => Err(Error::data_takes_one_item()),
-            _ => Ok(Addend { key, payload: payload.get(), when, items: args }),
+            _ => Ok(AddArgs { key, payload: payload.get(), when, items: args }),
         }
     }
 }
@@ -208,14 +208,14 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
     let mut dead_items = options.dead.as_ref().map(|(_, dead)| open(call, dead.clone(), Access::Write)).transpose()?;
     let dead = dead_items.as_mut().zip(options.dead.as_ref());
     let dead = dead.map(|(items, (attempts, _))| Dead { attempts: *attempts, items });
-    let rows = Demand { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead);
+    let taken = Demand { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead);
     if let Some((_, dead)) = &options.dead {
         notify_waiters(call, dead, now);
     }
-    if let (true, Some(ms)) = (rows.is_empty() && call.ctx.may_block(), options.block_ms) {
+    if let (true, Some(ms)) = (taken.is_empty() && call.ctx.may_block(), options.block_ms) {
         let wait = WaitRequest {
             command: if claims { c"DUE.CLAIM" } else { c"DUE.POP" },
-            args: std::iter::once(key.clone()).chain(options.others).collect(),
+            args: std::iter::once(key.clone()).chain(options.args_to_repeat).collect(),
             needs_memory: claims,
             own_now: options.now,
             timeout_ms: Some(ms).filter(|ms| *ms > 0),
@@ -224,34 +224,34 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
             return Ok(());
         }
     }
-    let texts = hash.as_mut().map(|hash| payloads(hash, &rows, !claims));
-    show(&call.reply(), &rows, texts.as_deref());
+    let texts = hash.as_mut().map(|hash| payloads(hash, &taken, !claims));
+    reply_items(&call.reply(), &taken, texts.as_deref());
     Ok(())
 }
 
-/// The payloads of items, which are removed if the items were.
-fn payloads<'c>(hash: &mut Hash<'c>, rows: &[TakenItem<Text>], remove: bool) -> Vec<Option<Text<'c>>> {
-    let payload = |row: &TakenItem<Text>| {
-        let text = hash.get(row.item.bytes());
+/// The payloads of items that were claimed or popped. Those of popped items are removed.
+fn payloads<'c>(hash: &mut Hash<'c>, taken: &[TakenItem<Text>], remove: bool) -> Vec<Option<Text<'c>>> {
+    let payload = |taken: &TakenItem<Text>| {
+        let text = hash.get(taken.item.bytes());
         if remove {
-            hash.remove(row.item.bytes());
+            hash.remove(taken.item.bytes());
         }
         text
     };
-    rows.iter().map(payload).collect()
+    taken.iter().map(payload).collect()
 }
 
-fn show(reply: &Reply, rows: &[TakenItem<Text>], texts: Option<&[Option<Text>]>) {
-    reply.array(rows.len() as u64);
-    for (i, row) in rows.iter().enumerate() {
+fn reply_items(reply: &Reply, taken: &[TakenItem<Text>], texts: Option<&[Option<Text>]>) {
+    reply.array(taken.len() as u64);
+    for (i, taken_item) in taken.iter().enumerate() {
         let text = texts.map(|texts| texts.get(i).and_then(Option::as_ref));
-        reply.array(2 + 2 * u64::from(row.hold.is_some()) + u64::from(text.is_some()));
-        reply.bulk(row.item.bytes());
-        if let Some(hold) = row.hold {
+        reply.array(2 + 2 * u64::from(taken_item.hold.is_some()) + u64::from(text.is_some()));
+        reply.bulk(taken_item.item.bytes());
+        if let Some(hold) = taken_item.hold {
             reply.integer(hold.token());
             reply.integer(hold.attempt);
         }
-        reply.integer(row.due);
+        reply.integer(taken_item.due);
         match text {
             Some(Some(text)) => reply.bulk(text.bytes()),
             Some(None) => reply.null(),
@@ -356,8 +356,8 @@ struct TakeOptions<'a> {
     hash: Option<Text<'a>>,
     block_ms: Option<u64>,
     now: Option<i64>,
-    /// The words of all options but `BLOCK` and `NOW`, for a client that waits.
-    others: Vec<Text<'a>>,
+    /// The arguments of all options but `BLOCK` and `NOW`: the command that is run for a client when its wait ends.
+    args_to_repeat: Vec<Text<'a>>,
 }
 
 impl<'a> TakeOptions<'a> {
@@ -368,7 +368,7 @@ impl<'a> TakeOptions<'a> {
         let (mut count, mut lease_ms, mut attempts) = (Setting::default(), Setting::default(), Setting::default());
         let (mut block_ms, mut now) = (Setting::default(), Setting::default());
         let (mut dead, mut hash) = (Setting::default(), Setting::default());
-        let mut others = Vec::new();
+        let mut args_to_repeat = Vec::new();
         while let Some(arg) = args.next() {
             let value = args.peek();
             match arg.upper().as_slice() {
@@ -395,7 +395,7 @@ impl<'a> TakeOptions<'a> {
                 }
                 _ => return Err(Error::unknown_option(arg.bytes())),
             }
-            others.extend(std::iter::once(arg).chain(value).map(Arg::text));
+            args_to_repeat.extend(std::iter::once(arg).chain(value).map(Arg::text));
         }
         let count = count.get().unwrap_or(1);
         check_rows(count)?;
@@ -410,7 +410,7 @@ impl<'a> TakeOptions<'a> {
             hash: hash.get(),
             block_ms: block_ms.get(),
             now: now.get(),
-            others,
+            args_to_repeat,
         })
     }
 }

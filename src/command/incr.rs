@@ -2,7 +2,7 @@
 
 use super::open_to_write;
 use super::write::{put_score, reply_change, write, wrong_count, AllowedWriteOptions, WriteOptions};
-use crate::board::{Pair, Scores};
+use crate::board::{Pair, WriteMode};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut board = open_to_write(call, key)?;
     board.store.announce_as(c"zincr");
     options.check_declared(&board)?;
-    if put_score(&mut board, &options, Scores::Add, args.clone(), |_, sums| call.reply().scores(sums))? {
+    if put_score(&mut board, &options, WriteMode::Add, args.clone(), |_, sums| call.reply().scores(sums))? {
         return Ok(());
     }
     let schema = board.schema();
@@ -30,7 +30,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
     let pair = Pair::new(deltas, args.text()?);
     let pairs = std::slice::from_ref(&pair);
-    let results = write(call, &mut board, &options, Scores::Add, pairs, &[])?;
+    let results = write(call, &mut board, &options, WriteMode::Add, pairs, &[])?;
     let reply = call.reply();
     let change = match options.with_rank {
         None => results.board.changes.first(),

@@ -1,4 +1,5 @@
-//! `RATE.ACQUIRE`, `RATE.RENEW`, `RATE.RELEASE` and `RATE.HELD`: how many at once.
+//! `RATE.ACQUIRE`, `RATE.RENEW`, `RATE.RELEASE` and `RATE.HELD`: arguments and replies. They limit how many clients hold a
+//! lease at the same time; [`crate::rate`] decides.
 
 use crate::command;
 use crate::docs::Doc;

@@ -2,7 +2,7 @@
 
 use super::open_to_write;
 use super::write::{write, AllowedWriteOptions, WriteOptions};
-use crate::board::{lines_of, LoadLine, Pair, Scores};
+use crate::board::{lines_of, LoadLine, Pair, WriteMode};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ command! { LOAD = load;
 
 fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
-    // Lines begin with a brace.
+    // A line begins with a brace, so it is never taken for an option.
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::OfLoads)?;
     if args.is_empty() {
         return Err(Error::arity());
@@ -30,8 +30,8 @@ fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let pair = |line: &LoadLine| Pair { at: line.time, ..Pair::new(line.values.clone(), Text::new(&line.member)) };
     let pairs: Vec<Pair<Text>> = lines.iter().map(pair).collect();
-    let records: Vec<Option<&[u8]>> = lines.iter().map(|line| line.data.as_deref()).collect();
-    let results = write(call, &mut board, &options, Scores::Set, &pairs, &records)?;
+    let attributes: Vec<Option<&[u8]>> = lines.iter().map(|line| line.data.as_deref()).collect();
+    let results = write(call, &mut board, &options, WriteMode::Set, &pairs, &attributes)?;
     call.reply().count(results.board.added);
     Ok(())
 }

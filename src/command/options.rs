@@ -15,14 +15,14 @@ macro_rules! row_options {
     () => {
         "kind:[COMPETITION|DENSE|ORDINAL] [WITHTIME] [WITHDATA] [PERIOD unit which:[index|id]] order:[ASC|DESC] [JSON]"
     };
-    // Of the board alone.
+    // For commands that do not read periods.
     (board) => {
         "kind:[COMPETITION|DENSE|ORDINAL] [WITHTIME] [WITHDATA] order:[ASC|DESC] [JSON]"
     };
 }
 pub(super) use row_options;
 
-/// The syntax of what a period is chosen by.
+/// The syntax of the option that chooses a period.
 macro_rules! period_option {
     () => {
         " [PERIOD unit which:[index|id]]"
@@ -52,7 +52,7 @@ impl Default for Limit {
     }
 }
 
-/// What a client said about a read.
+/// The options of a read.
 pub struct ReadOptions<'a> {
     kind: Option<RankKind>,
     order: Option<Order>,

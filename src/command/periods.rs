@@ -5,7 +5,7 @@ use super::output::Output;
 use super::write::{count_result, WriteOptions};
 use super::{open_to_read, ServerBoard};
 use crate::board::{
-    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, Scores, WriteRequest, WriteResult,
+    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, WriteMode, WriteRequest, WriteResult,
 };
 use crate::calendar::Span;
 use crate::command;
@@ -82,7 +82,7 @@ pub struct PeriodWrite<'c> {
     request: WriteRequest,
     plan: Plan<Text<'c>>,
     /// If this write creates the board: its rules, and when it expires.
-    made: Option<(Rules, i64)>,
+    created: Option<(Rules, i64)>,
 }
 
 /// Opens the current board of each period, and plans there what is written to the main board. Nothing is changed.
@@ -109,24 +109,24 @@ pub fn plan_periods<'c>(
             opener.check_readable(period, span)?;
         }
         let mut board = opener.open(parent, period, span)?;
-        if request.scores == Scores::Add {
+        if request.mode == WriteMode::Add {
             board.store.announce_as(c"zincr");
         }
-        let mut made = None;
+        let mut created = None;
         if !board.store.exists() {
-            let rules = schema.rules.for_others();
+            let rules = schema.rules.inherited();
             board.assume(Schema::new(rules.clone()), span.start.max(0));
             // `XX` adds no members, so it does not create a board.
-            made = (request.condition != Condition::Existing).then_some((rules, expires));
+            created = (request.condition != Condition::Existing).then_some((rules, expires));
         }
         // Each board has its own rules, unless the client says otherwise.
         let detail = if wants_ranks { Detail::Ranks } else { Detail::Nothing };
-        let update = options.update_on(board.schema(), request.scores);
+        let update = options.update_on(board.schema(), request.mode);
         let request = WriteRequest { update, keep: options.keep_on(board.schema()), detail, ..*request };
         let planned = board.plan(&request, pairs);
         let plan = planned.map_err(|error| error.in_period(board.store.name().bytes()))?;
         let (unit, result) = (period.unit(), WriteResult::default());
-        writes.push(PeriodWrite { unit, board, result, request, plan, made });
+        writes.push(PeriodWrite { unit, board, result, request, plan, created });
     }
     Ok(writes)
 }
@@ -134,13 +134,13 @@ pub fn plan_periods<'c>(
 impl<'c> PeriodWrite<'c> {
     /// Writes what was planned.
     pub fn commit(&mut self, pairs: &[Pair<Text<'c>>]) -> Result<()> {
-        if let Some((rules, _)) = &self.made {
+        if let Some((rules, _)) = &self.created {
             let since = self.board.since().unwrap_or(0);
             self.board.rewrite(rules, since);
         }
         self.result = self.board.commit(&self.request, pairs, &mut self.plan)?;
         count_result(&self.result);
-        if let Some((_, expires)) = self.made {
+        if let Some((_, expires)) = self.created {
             self.board.store.expire_at(expires);
         }
         Ok(())
@@ -223,7 +223,7 @@ impl PeriodSelector {
             None => Board::open(ZSet::absent(call, parent.store.name().clone()))?,
         };
         if !board.store.exists() {
-            board.assume(Schema::new(parent.schema().rules.for_others()), 0);
+            board.assume(Schema::new(parent.schema().rules.inherited()), 0);
         }
         board.set_max_hops(MAX_HOPS.bound());
         Ok(board)

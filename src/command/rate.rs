@@ -117,7 +117,7 @@ fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limit
     let answer = rate::run(request, clock, keys)?;
     let verdict = answer.verdict()?;
     if request.action == Action::Check {
-        verdicts(request.algorithm).add(verdict.limited);
+        verdict_counters(request.algorithm).add(verdict.limited);
     }
     let reply = call.reply();
     if request.json {
@@ -132,7 +132,7 @@ fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limit
     Ok(())
 }
 
-pub(super) fn verdicts(algorithm: Algorithm) -> &'static stats::Verdicts {
+pub(super) fn verdict_counters(algorithm: Algorithm) -> &'static stats::Verdicts {
     match algorithm {
         Algorithm::Sliding => &stats::SLIDING,
         Algorithm::Fixed => &stats::FIXED,

@@ -94,7 +94,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     check_rows(count)?;
     let mut rows = board.rows(first, count, options.kind(&board))?;
     if options.worst {
-        // As ZPOPMIN does, from the end on.
+        // The worst member comes first in the reply, as in that of ZPOPMIN.
         rows.reverse();
     }
     // A hash that the board owns is changed below: what it holds is read before, and its handle given up.

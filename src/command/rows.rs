@@ -25,13 +25,13 @@ pub enum AttributeSource<'r, 'c> {
 }
 
 impl<'c> AttributeSource<'_, 'c> {
-    /// What there is for a member, if attributes are wanted.
+    /// The attributes to show for a member. The outer `None`: rows have no attributes; the inner: this member has none.
     #[inline]
     pub fn of(&self, member: &[u8]) -> Option<Option<Text<'c>>> {
         match self {
             AttributeSource::None => None,
             AttributeSource::Hash(hash) => Some(hash.get(member)),
-            AttributeSource::Taken(records) => Some(records.get(member).cloned()),
+            AttributeSource::Taken(texts) => Some(texts.get(member).cloned()),
         }
     }
 }
@@ -78,7 +78,7 @@ impl<'c> RowFormat<'_, 'c> {
                 out.field("score");
                 out.value(*value);
             }
-            // In RESP they stand in the row itself.
+            // In RESP the scores are elements of the row itself.
             values if !out.is_json() => values.iter().for_each(|value| out.value(*value)),
             values => {
                 out.field("scores");

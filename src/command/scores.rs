@@ -75,7 +75,7 @@ fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
         call.reply().null();
         return Ok(());
     };
-    // Multiplied first, so that the result is exact if it is a whole number.
+    // Multiply before dividing, so that the result is exact if it is a whole number.
     let exact = percentile * worst as f64 / 100.0;
     let below = (exact.floor() as u64).min(worst);
     let above = (exact.ceil() as u64).min(worst);
@@ -89,7 +89,7 @@ fn scoreat<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// Linear between two scores, either of which may be infinite or huge.
+/// Interpolates linearly between two scores, either of which may be infinite or huge.
 fn between(low: f64, high: f64, share: f64) -> f64 {
     if low == high || share == 0.0 {
         return low;

@@ -1,4 +1,4 @@
-//! `RANK.VERIFY`.
+//! `RANK.VERIFY`: the options, the steps and the reply. What is damage, and how it is repaired, is in `board/verify.rs`.
 
 use std::time::Duration;
 

@@ -7,7 +7,8 @@
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    is_object, Detail, MemberChange, Pair, Pairs, PeriodUnit, Schema, Scores, Update, Value, WriteRequest, WriteResult,
+    is_object, Detail, MemberChange, Pair, Pairs, PeriodUnit, Schema, Update, Value, WriteMode, WriteRequest,
+    WriteResult,
 };
 use crate::config::check_rows;
 use crate::error::{Error, Result};
@@ -20,7 +21,7 @@ use crate::zset::{Condition, PutResult};
 /// The board that `WITHRANK` answers about: a period, or the board itself.
 pub type RanksOf = Option<PeriodUnit>;
 
-/// What a client says before the scores.
+/// The options before the scores.
 #[derive(Default)]
 pub struct WriteOptions<'a> {
     /// `BOARD n`: the board must have a schema with as many fields.
@@ -36,7 +37,7 @@ pub struct WriteOptions<'a> {
     restores: bool,
 }
 
-/// What a command takes of these options.
+/// Which of these options a command takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AllowedWriteOptions {
     All,
@@ -102,10 +103,10 @@ impl<'a> WriteOptions<'a> {
     }
 
     /// The update rule on a board of this schema. Increments ignore it.
-    pub fn update_on(&self, schema: &Schema, scores: Scores) -> Update {
-        match scores {
-            Scores::Set => self.update.unwrap_or(schema.rules.update),
-            Scores::Add => Update::Set,
+    pub fn update_on(&self, schema: &Schema, mode: WriteMode) -> Update {
+        match mode {
+            WriteMode::Set => self.update.unwrap_or(schema.rules.update),
+            WriteMode::Add => Update::Set,
         }
     }
 
@@ -127,22 +128,22 @@ impl<'a> WriteOptions<'a> {
     }
 
     /// What is written to a board of this schema.
-    pub fn request(&self, call: &Call, schema: &Schema, scores: Scores) -> Result<WriteRequest> {
+    pub fn request(&self, call: &Call, schema: &Schema, mode: WriteMode) -> Result<WriteRequest> {
         if let (Some(keep), true) = (schema.rules.keep, self.keep.is_some()) {
             return Err(Error::has_own_keep(keep));
         }
         if let Some(Some(unit)) = self.with_rank {
             schema.rules.periods.of(unit)?;
         }
-        let detail = match scores {
+        let detail = match mode {
             _ if self.with_rank == Some(None) => Detail::Ranks,
-            Scores::Add => Detail::Scores,
-            Scores::Set => Detail::Nothing,
+            WriteMode::Add => Detail::Scores,
+            WriteMode::Set => Detail::Nothing,
         };
         Ok(WriteRequest {
-            scores,
+            mode,
             condition: self.condition,
-            update: self.update_on(schema, scores),
+            update: self.update_on(schema, mode),
             keep: self.keep_on(schema),
             // The clock is read once, and only if ties need it.
             now: if schema.layout.has_time() { self.at.unwrap_or_else(|| call.ctx.now()) } else { 0 },
@@ -217,7 +218,7 @@ impl WriteResults<'_> {
 pub fn put_score<'c>(
     board: &mut ServerBoard<'c>,
     options: &WriteOptions,
-    scores: Scores,
+    mode: WriteMode,
     mut args: Args<'c>,
     reply: impl FnOnce(PutResult, &[Value]),
 ) -> Result<bool> {
@@ -229,52 +230,52 @@ pub fn put_score<'c>(
     if args.len() != fields + 1 || has_options || is_bounded || has_more {
         return Ok(false);
     }
-    let update = options.update_on(schema, scores);
+    let update = options.update_on(schema, mode);
     let mut words = args.take_first(fields).map(Arg::bytes);
     let member = args.text()?;
     if let ([field], Some(word)) = (schema.fields(), words.clone().next()) {
         // By far the most common board needs no list of values.
-        let mut values = [match scores {
-            Scores::Set => schema.parse_value(field, word)?,
-            Scores::Add => schema.parse_delta(field, word)?,
+        let mut values = [match mode {
+            WriteMode::Set => schema.parse_value(field, word)?,
+            WriteMode::Add => schema.parse_delta(field, word)?,
         }];
-        let put = board.put_score(&member, &mut values, scores, update)?;
+        let put = board.put_score(&member, &mut values, mode, update)?;
         return Ok(put.map(|put| reply(put, &values)).is_some());
     }
-    let (mut values, kept) = match scores {
-        Scores::Set => schema.parse_scores(&mut words)?,
-        Scores::Add => (schema.parse_deltas(words)?, 0),
+    let (mut values, kept) = match mode {
+        WriteMode::Set => schema.parse_scores(&mut words)?,
+        WriteMode::Add => (schema.parse_deltas(words)?, 0),
     };
-    let put = if kept == 0 { board.put_score(&member, &mut values, scores, update)? } else { None };
+    let put = if kept == 0 { board.put_score(&member, &mut values, mode, update)? } else { None };
     Ok(put.map(|put| reply(put, &values)).is_some())
 }
 
-/// Writes pairs to a board and its periods, with the attributes of each member. All of it, or nothing.
+/// Writes pairs to a board and its periods, and the attributes of each pair to the board's hash: all of it, or nothing.
 pub fn write<'c>(
     call: &'c Call<'c>,
     board: &mut ServerBoard<'c>,
     options: &WriteOptions,
-    scores: Scores,
+    mode: WriteMode,
     pairs: &[Pair<Text<'c>>],
-    records: &[Option<&[u8]>],
+    attributes: &[Option<&[u8]>],
 ) -> Result<WriteResults<'c>> {
-    let mut request = options.request(call, board.schema(), scores)?;
+    let mut request = options.request(call, board.schema(), mode)?;
     let may_depart = match request.keep {
         Some(keep) => {
             let members = board.members()?;
             if members > keep {
-                // Perhaps very many.
+                // The board may have far more members than it is to keep, and evicting them takes time.
                 call.take_time();
             }
             members.saturating_add(pairs.len() as u64) > keep && owns_hash(board.schema(), board.store.name())
         }
         None => false,
     };
-    let has_records = records.iter().any(Option::is_some);
-    if has_records {
+    let has_attributes = attributes.iter().any(Option::is_some);
+    if has_attributes {
         request.detail = request.detail.max(Detail::Scores);
     }
-    let mut hash = if has_records || may_depart { Some(open_hash(call, board, Access::Write)?) } else { None };
+    let mut hash = if has_attributes || may_depart { Some(open_hash(call, board, Access::Write)?) } else { None };
     if may_depart {
         board.note_departures();
     }
@@ -290,11 +291,11 @@ pub fn write<'c>(
     if let Some(hash) = &mut hash {
         let is_shared = !owns_hash(board.schema(), board.store.name());
         let only_new = options.restores && options.condition == Condition::New;
-        let mut recorded = std::collections::HashSet::new();
-        for ((pair, text), change) in pairs.iter().zip(records).zip(&result.changes) {
+        let mut written = std::collections::HashSet::new();
+        for ((pair, text), change) in pairs.iter().zip(attributes).zip(&result.changes) {
             let Some(text) = text else { continue };
             let is_there = change.after.is_some() || is_shared && periods.iter().any(|it| it.board.has(&pair.member));
-            let is_first = !only_new || change.before.is_none() && recorded.insert(pair.member.bytes());
+            let is_first = !only_new || change.before.is_none() && written.insert(pair.member.bytes());
             if is_there && is_first {
                 hash.set(pair.member.bytes(), text);
             }

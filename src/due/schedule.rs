@@ -15,6 +15,7 @@ pub enum Addition {
     New,
 }
 
+/// An item that is due.
 struct Ready<T> {
     item: T,
     /// When it became due.
@@ -64,7 +65,7 @@ pub fn add_again<S: SortedSet>(items: &mut S, item: &S::Element, now: i64) -> Ad
 /// At most this many items are moved to the dead ones in one call, which must not stop the server for long.
 const MAX_DEAD: usize = 1_000;
 
-/// Where items go that were claimed too often.
+/// `ATTEMPTS` and `DEAD`: when items are given up, and where they go.
 pub struct Dead<'s, S> {
     /// An item that was claimed this often is not claimed again.
     pub attempts: i64,
@@ -112,6 +113,7 @@ fn ready<S: SortedSet>(
     (found, dead)
 }
 
+/// What a claim or a pop asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// At most this many items.
@@ -164,7 +166,7 @@ pub fn acknowledge<'c, S: SortedSet>(
     claims: &'c [(i64, S::Element)],
     now: i64,
 ) -> Acknowledged<'c, S::Element> {
-    // Changes of one kind after the other, so that each kind is propagated as one command.
+    // First all changes of one kind, then all of the other, so that each kind is propagated as one command.
     let mut again = 0;
     for (token, item) in claims {
         if held(items, *token, item).is_some_and(|hold| hold.again) {
@@ -195,6 +197,7 @@ pub fn prolong<S: SortedSet>(
     Some(hold.token())
 }
 
+/// The claim of an item, if this is its current token.
 fn held<S: SortedSet>(items: &S, token: i64, item: &S::Element) -> Option<Hold> {
     ItemState::of(items.score(item)?).hold().filter(|hold| hold.token() == token)
 }

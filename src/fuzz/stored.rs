@@ -4,7 +4,7 @@ use super::check_error;
 use super::codec::element_of;
 use super::input::Input;
 use crate::board::tests::{entry_scores, marker_bytes, Creation, Schema, MARKER_START};
-use crate::board::{Alteration, Board, Detail, FieldBound, Pair, RankKind, Scores, Update, Value, WriteRequest};
+use crate::board::{Alteration, Board, Detail, FieldBound, Pair, RankKind, Update, Value, WriteMode, WriteRequest};
 use crate::error::Result;
 use crate::rate::memory::Limiter;
 use crate::rate::{Action, Clock, Request};
@@ -128,7 +128,7 @@ fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result
     let schema = board.schema().clone();
     let values = input.tuple(&schema);
     let write = WriteRequest {
-        scores: if input.byte() == 1 { Scores::Add } else { Scores::Set },
+        mode: if input.byte() == 1 { WriteMode::Add } else { WriteMode::Set },
         condition: input.pick(&[Condition::Any, Condition::New, Condition::Existing]),
         update: input.pick(&[Update::Set, Update::Best]),
         keep: input.bool().then(|| 1 + u64::from(input.byte() % 8)),
@@ -138,7 +138,7 @@ fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result
     let before = board.store.clone();
     let kept = if schema.fields().len() > 1 { u32::from(input.byte() & 1) } else { 0 };
     let pair = Pair { kept, ..Pair::new(values, name.to_owned()) };
-    let written = if write.scores == Scores::Set && input.bool() {
+    let written = if write.mode == WriteMode::Set && input.bool() {
         board.write(&write, &[pair.clone(), pair])
     } else {
         board.write(&write, &[pair])

@@ -32,18 +32,18 @@ pub struct KeyRules<'r, K> {
     key: K,
     rules: &'r [Rule],
     /// The positions of the rules in the call. With a single key they are not needed.
-    numbers: &'r [usize],
+    positions: &'r [usize],
 }
 
 impl<'r, K> KeyRules<'r, K> {
-    /// All rules of a call are for this key.
+    /// For a call on this key alone.
     pub fn whole(key: K, request: &'r Request) -> KeyRules<'r, K> {
-        KeyRules { key, rules: &request.rules, numbers: &[] }
+        KeyRules { key, rules: &request.rules, positions: &[] }
     }
 
-    /// The rules at these positions in the call are for this key.
-    pub fn some(key: K, rules: &'r [Rule], numbers: &'r [usize]) -> KeyRules<'r, K> {
-        KeyRules { key, rules, numbers }
+    /// For a call on several keys: the rules at these positions in the call are for this one.
+    pub fn some(key: K, rules: &'r [Rule], positions: &'r [usize]) -> KeyRules<'r, K> {
+        KeyRules { key, rules, positions }
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) enum KeyAction {
 }
 
 impl KeyAction {
-    /// For a key whose rules say this, in a call whose rules say all of these.
+    /// What to do with a key, from the results of its own rules and of all rules of the call.
     fn of(request: &Request, all: &[RuleResult], own: &[RuleResult]) -> KeyAction {
         match request.action {
             _ if request.cost == 0 => KeyAction::Nothing,
@@ -183,7 +183,7 @@ fn afterwards<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRul
     Ok(Answer { results: in_order(keys, results), consumed: None })
 }
 
-/// Appends what the rules of one key say, and what they are to write.
+/// Evaluates the rules of one key: appends their results, and the state from which the write is computed.
 #[inline]
 fn evaluate<'r, K: LimiterKey>(
     request: &'r Request,
@@ -211,9 +211,9 @@ fn in_order<K>(keys: &[KeyRules<K>], results: RuleResults) -> RuleResults {
         return results;
     }
     let mut ordered = smallvec![RuleResult::default(); results.len()];
-    let numbers = keys.iter().flat_map(|key_rules| key_rules.numbers);
-    for (number, result) in numbers.zip(results) {
-        if let Some(place) = ordered.get_mut(*number) {
+    let positions = keys.iter().flat_map(|key_rules| key_rules.positions);
+    for (position, result) in positions.zip(results) {
+        if let Some(place) = ordered.get_mut(*position) {
             *place = result;
         }
     }

@@ -45,10 +45,13 @@ fn whole(score: f64) -> Option<i64> {
     (whole as f64 == score).then_some(whole)
 }
 
+/// The leases of a key.
 pub struct Holders<'s, S> {
     set: &'s mut S,
     clock: Clock,
+    /// The last token, 0 if there was none.
     last: i64,
+    /// The time of the call, in microseconds.
     at: i64,
 }
 
@@ -80,7 +83,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         Ok((self.set.len().saturating_sub(below), Some(self.clock.until(end))))
     }
 
-    /// The same in milliseconds, -1 if no lease is held.
+    /// How many leases are held, and the milliseconds until the next one ends, or -1.
     pub fn held_ms(&mut self) -> Result<(u64, i64)> {
         let (held, next) = self.held()?;
         Ok((held, next.map_or(-1, millis_rounded_up)))
@@ -115,12 +118,12 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         self.set.put(&S::Element::from(LAST), -(token as f64), Condition::Any);
         // Should the server refuse, leases that ended stay: they count for nothing, and the next call drops them.
         let _ = self.set.remove_through(self.at);
-        self.last_until(end);
+        self.keep_key_until(end);
         Ok(result.verdict(token.unsigned_abs(), Some(1)))
     }
 
-    /// Lets the key last until a lease ends. If it has a later expiry, that stays: it belongs to another lease.
-    fn last_until(&mut self, end: i64) {
+    /// Keeps the key until a lease ends. A later expiry stays, because another lease needs it.
+    fn keep_key_until(&mut self, end: i64) {
         let at_ms = self.clock.expire_at_ms(self.clock.until(end));
         if self.set.expiry().is_none_or(|expiry| expiry < at_ms) {
             self.set.expire_at(at_ms);
@@ -133,7 +136,7 @@ impl<'s, S: SortedSet> Holders<'s, S> {
         if held {
             let end = self.end_after(lease_ms)?;
             self.set.put(&element::<S>(token), end as f64, Condition::Any);
-            self.last_until(end);
+            self.keep_key_until(end);
         }
         Ok(held)
     }

@@ -53,8 +53,8 @@ pub(super) struct LimiterText {
 }
 
 impl LimiterText {
-    /// Reads a text into a line that is empty. Anything that a limiter would not have written is
-    /// [`Error::not_a_string_limiter()`]. Not a function that returns the line: it is large, and would be copied several times.
+    /// Fills an empty value from a text. Anything that a limiter would not have written is
+    /// [`Error::not_a_string_limiter()`]. Does not return a new value, which is large and would be copied several times.
     pub fn read(&mut self, text: &[u8]) -> Result<()> {
         self.read_checked(text).ok_or_else(Error::not_a_string_limiter)
     }

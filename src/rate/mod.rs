@@ -1,8 +1,8 @@
 //! Rate limiters and leases, pure: a request, a clock and the stored state go in; a verdict and what to write come out.
 //!
-//! The server side parses with [`Request::parse`], wraps each key in a [`Key`], and lets [`run`] do the rest: evaluate
-//! every key, write, and return the answer. A denied call, a peek and a cost of 0 write nothing. [`Holders`] does the
-//! same for leases.
+//! A command parses its arguments with [`Request::parse`], opens each key as a [`LimiterKey`], and calls [`run`], which
+//! evaluates every key, writes, and returns the answer. A peek and a cost of 0 write nothing, nor does a denied call
+//! without `FORCE` or `PENALTY`. [`Holders`] does the same for leases.
 //!
 //! Times are microseconds since the epoch. All arithmetic uses integers: with doubles, rounding could let too many
 //! calls through.

@@ -14,7 +14,7 @@ use crate::words::{Setting, Word, Words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// The one that lives in a sorted set; the others live in a string.
+    /// The units of the last window, exactly. This one is stored in a sorted set, the others in a string.
     Sliding,
     /// Windows that open with their first unit.
     Fixed,
@@ -136,14 +136,14 @@ impl Request {
         })
     }
 
-    /// The rules at these places, which are for one key.
-    pub fn rules_at(&self, numbers: &[usize]) -> Result<RuleList> {
-        let rules: RuleList = numbers.iter().filter_map(|number| self.rules.get(*number)).copied().collect();
+    /// The rules at these positions, which are for one key. An error if two of them have the same window.
+    pub fn rules_at(&self, positions: &[usize]) -> Result<RuleList> {
+        let rules: RuleList = positions.iter().filter_map(|position| self.rules.get(*position)).copied().collect();
         Request::check_windows(rules.iter())?;
         Ok(rules)
     }
 
-    /// Whether the rules of one key have different windows.
+    /// Checks that the rules of one key have different windows: a key has one state for each window.
     pub fn check_windows<'r>(rules: impl Iterator<Item = &'r Rule> + Clone) -> Result<()> {
         for (place, rule) in rules.clone().enumerate() {
             if rules.clone().skip(place.saturating_add(1)).any(|other| other.window == rule.window) {
@@ -180,7 +180,7 @@ fn set_windows(rules: &mut RuleList, algorithm: Algorithm, offset: Option<Offset
     }
     for rule in rules.iter_mut() {
         match &mut rule.window {
-            Window::Calendar(_, place) if by_calendar => *place = offset.unwrap_or_default(),
+            Window::Calendar(_, own) if by_calendar => *own = offset.unwrap_or_default(),
             Window::Calendar(unit, _) => return Err(Error::unit_without_calendar(unit.name())),
             Window::Millis(_) if by_calendar => return Err(Error::calendar_without_unit()),
             Window::Millis(_) => {}

@@ -18,7 +18,7 @@ use crate::zset::{Condition, Direction, SortedSet};
 /// How many entries are checked one by one to find the end of a wait, before the search bisects. If costs are similar,
 /// the answer is among the first few.
 const STEPS_BEFORE_BISECTION: usize = 4;
-/// Stale entries are dropped once they hold one in so many of the log's units.
+/// Stale entries are dropped once one in this many of the log's units is theirs.
 const DROP_FRACTION: u64 = 8;
 
 /// What a call writes to its log.

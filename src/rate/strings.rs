@@ -30,7 +30,7 @@ pub enum StringWrite<'l> {
         text: &'l [u8],
         expire_at_ms: i64,
     },
-    /// These bytes replace as many of its text. Its length and its expiry stay.
+    /// These bytes are written over the text, from this offset on. Its length and its expiry stay.
     Overwrite {
         offset: usize,
         bytes: &'l [u8],
@@ -43,11 +43,12 @@ pub struct StringLimiter<'r> {
     request: &'r Request,
     rules: &'r [Rule],
     clock: Clock,
-    line: LimiterText,
-    numbers: SmallVec<[Numbers; 2]>,
+    stored: LimiterText,
+    updates: SmallVec<[WindowUpdate; 2]>,
 }
 
-struct Numbers {
+/// What a call makes of one of the windows in the text.
+struct WindowUpdate {
     name: WindowName,
     /// The state if the call is counted.
     taken: WindowState,
@@ -57,20 +58,20 @@ struct Numbers {
 
 impl<'r> StringLimiter<'r> {
     pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> StringLimiter<'r> {
-        StringLimiter { request, rules, clock, line: LimiterText::default(), numbers: SmallVec::new() }
+        StringLimiter { request, rules, clock, stored: LimiterText::default(), updates: SmallVec::new() }
     }
 
     /// Evaluates the rules of a key with its text, `None` if the key does not exist. Appends the result of each rule.
     pub fn evaluate(&mut self, text: Option<&[u8]>, results: &mut RuleResults) -> Result<()> {
         let (request, clock) = (self.request, self.clock);
         if let Some(text) = text {
-            self.line.read(text)?;
+            self.stored.read(text)?;
         }
-        let closed_for = self.line.get(WindowName::Closed).map_or(0, |closed| clock.until(closed.micros()));
+        let closed_for = self.stored.get(WindowName::Closed).map_or(0, |closed| clock.until(closed.micros()));
         for rule in self.rules {
             let name = WindowName::of(request.algorithm, rule);
-            let state = self.line.get(name);
-            // Each by its own newest time: what another window has seen must not let a call through here.
+            let state = self.stored.get(name);
+            // Each window has its own newest time. If another window has seen a later one, that must not let a call through here.
             let at = clock.not_before(state.map(|state| state.micros()));
             let RuleEvaluation { result, taken, most } = match request.algorithm {
                 Algorithm::Counter => counter::evaluate(state, rule, request.cost, at),
@@ -79,7 +80,7 @@ impl<'r> StringLimiter<'r> {
             }?;
             let result = result.shift_waits(clock.until(at));
             results.push(if closed_for > 0 { result.closed_for(closed_for, request.cost) } else { result });
-            self.numbers.push(Numbers { name, taken, most });
+            self.updates.push(WindowUpdate { name, taken, most });
         }
         Ok(())
     }
@@ -108,15 +109,15 @@ impl<'r> StringLimiter<'r> {
         expiry: Option<i64>,
     ) -> Result<Option<StringWrite<'_>>> {
         let mut wait = 0;
-        for (Numbers { name, taken, most }, result) in self.numbers.iter().zip(results) {
+        for (WindowUpdate { name, taken, most }, result) in self.updates.iter().zip(results) {
             if takes {
-                self.line.set(*name, *taken, *most);
+                self.stored.set(*name, *taken, *most);
             }
             wait = if takes { result.reset_if_taken } else { result.reset }.max(wait);
         }
         if let Some(millis) = self.request.penalty_ms.filter(|_| closes) {
             let end = WindowState { at_ms: self.clock.after_millis(millis), amount: 0, previous: 0 };
-            self.line.set(WindowName::Closed, end, 0);
+            self.stored.set(WindowName::Closed, end, 0);
         }
         self.text_for(wait, expiry)
     }
@@ -124,8 +125,8 @@ impl<'r> StringLimiter<'r> {
     /// Gives the call's cost back to every rule; `None` if there is nothing to give back to.
     fn refund(&mut self, expiry: Option<i64>) -> Result<Option<StringWrite<'_>>> {
         let mut changed = false;
-        for (rule, Numbers { name, most, .. }) in self.rules.iter().zip(&self.numbers) {
-            let Some(state) = self.line.get(*name) else { continue };
+        for (rule, WindowUpdate { name, most, .. }) in self.rules.iter().zip(&self.updates) {
+            let Some(state) = self.stored.get(*name) else { continue };
             let at = self.clock.not_before(Some(state.micros()));
             let units = self.request.cost;
             let refunded = match self.request.algorithm {
@@ -136,36 +137,36 @@ impl<'r> StringLimiter<'r> {
             let Some(refunded) = refunded else { continue };
             changed = true;
             if refunded.is_empty() {
-                self.line.remove(*name);
+                self.stored.remove(*name);
             } else {
-                self.line.set(*name, refunded, *most);
+                self.stored.set(*name, refunded, *most);
             }
         }
         if !changed {
             return Ok(None);
         }
-        if self.line.is_empty() {
+        if self.stored.is_empty() {
             return Ok(Some(StringWrite::Unlink));
         }
         // The rules say how long the new text matters, as they would say it of a text that was read.
         let mut after = RuleResults::new();
-        StringLimiter::new(self.request, self.rules, self.clock).evaluate(Some(self.line.text()), &mut after)?;
+        StringLimiter::new(self.request, self.rules, self.clock).evaluate(Some(self.stored.text()), &mut after)?;
         let wait = after.iter().map(|result| result.reset).max();
         self.text_for(wait.unwrap_or(0), expiry)
     }
 
     /// What to write if the call's own rules need the text for `wait` microseconds; `None` if nothing changed.
     fn text_for(&mut self, wait: u128, expiry: Option<i64>) -> Result<Option<StringWrite<'_>>> {
-        self.line.tidy(self.clock)?;
-        let is_of_call = |name| self.numbers.iter().any(|own| own.name == name);
-        let others = self.line.others_matter_for(is_of_call, self.clock, expiry);
+        self.stored.tidy(self.clock)?;
+        let is_of_call = |name| self.updates.iter().any(|own| own.name == name);
+        let others = self.stored.others_matter_for(is_of_call, self.clock, expiry);
         let least = self.clock.expire_at_ms(wait.max(others));
         let most = self.clock.expire_at_ms(wait.saturating_add(self.slack()).max(others));
         let stays = expiry.is_some_and(|at_ms| (least..=most).contains(&at_ms));
-        Ok(match self.line.changed() {
+        Ok(match self.stored.changed() {
             Some((_, [])) if stays => None,
             Some((offset, bytes)) if stays => Some(StringWrite::Overwrite { offset, bytes }),
-            _ => Some(StringWrite::Set { text: self.line.text(), expire_at_ms: most }),
+            _ => Some(StringWrite::Set { text: self.stored.text(), expire_at_ms: most }),
         })
     }
 

@@ -1,4 +1,5 @@
-//! What the rules of a call say, and how it becomes one answer: an array, JSON, or redis-cell's.
+//! The results of a call's rules, the verdict that they make together, and its forms: an array, JSON, and the reply of
+//! redis-cell.
 
 use smallvec::SmallVec;
 
@@ -69,7 +70,7 @@ fn integer(value: u64) -> i64 {
 pub enum RetryAfter {
     #[default]
     None,
-    /// A bucket of the largest size that is refilled at the slowest rate takes more of them than a u64 holds.
+    /// 128 bits, because the largest bucket at the slowest rate takes longer to fill than 64 bits can say.
     Micros(u128),
     Forever,
 }
@@ -82,7 +83,7 @@ pub(super) struct RuleResult {
     pub capacity: u64,
     pub remaining: u64,
     pub wait: RetryAfter,
-    /// Microseconds until it is fully replenished, as it stands.
+    /// Microseconds until it is fully replenished, if the call is not taken.
     pub reset: u128,
     /// The same if the call is taken.
     pub reset_if_taken: u128,
@@ -90,7 +91,8 @@ pub(super) struct RuleResult {
 }
 
 impl RuleResult {
-    /// Waits count from the caller's clock, which may be behind the one that decides.
+    /// The same result with all waits longer by this: they count from the caller's clock, which may be behind the one that
+    /// decides.
     pub fn shift_waits(self, behind: u128) -> RuleResult {
         let later = |wait: u128| if wait == 0 { 0 } else { wait.saturating_add(behind) };
         RuleResult {
@@ -104,7 +106,7 @@ impl RuleResult {
         }
     }
 
-    /// For a limiter that is closed for this long.
+    /// The same result for a limiter that a penalty closes for this long.
     pub fn closed_for(self, micros: u128, cost: u64) -> RuleResult {
         RuleResult {
             remaining: 0,
@@ -145,7 +147,8 @@ pub(super) fn verdict(results: &[RuleResult], consumed: Option<u64>) -> Option<V
     Some(result.verdict(number, consumed))
 }
 
-/// In all algorithms, the units left are whole, and a call passes if it costs no more than that.
+/// How long until a call could pass. In all algorithms, the units left are a whole number, and a call passes if it costs no
+/// more than that.
 pub(super) fn wait_for(
     cost: u64,
     remaining: u64,

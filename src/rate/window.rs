@@ -21,7 +21,7 @@ pub(super) enum WindowName {
     Calendar(Unit, Offset),
 }
 
-/// The numbers. Their meaning depends on the algorithm.
+/// The numbers that are stored for a window. Their meaning depends on the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WindowState {
     /// The time they are about, in Unix milliseconds: the start of a window, the newest unit, the end of a penalty.
@@ -38,7 +38,7 @@ impl WindowState {
         self.amount == 0 && self.previous == 0
     }
 
-    /// The time in microseconds, at which a clock behind it stands still.
+    /// The time in microseconds. A clock that is behind it counts as being at it.
     pub fn micros(&self) -> i64 {
         micros_of(self.at_ms)
     }

@@ -88,17 +88,24 @@ function onceOf(Command, pending) {
       this.isSent = false;
       this.isOver = false;
       pending.add(this);
-      const { resolve, reject } = this;
-      this.resolve = (value) => {
-        pending.delete(this);
-        return resolve(value);
-      };
-      this.fail = (error) => {
-        this.isOver = true;
-        pending.delete(this);
-        reject(this.isSent && !isReply(error) ? unknown(error) : error);
-      };
+      this.settle = { resolve: this.resolve, reject: this.reject };
+      this.resolve = this.finish;
       this.reject = this.fail;
+    }
+
+    finish(value) {
+      pending.delete(this);
+      return this.settle.resolve(value);
+    }
+
+    fail(error) {
+      this.isOver = true;
+      pending.delete(this);
+      this.settle.reject(this.isSent && !isReply(error) ? unknown(error) : error);
+    }
+
+    takeBack() {
+      if (!this.isSent) this.fail(new NotSent('there was no connection in time'));
     }
 
     toWritable(stream) {
@@ -149,7 +156,7 @@ function ioredis(client) {
       client.sendCommand(command);
       if (isRead) return command.promise;
       if (isCluster) command.watch();
-      if (limit) limit.onOver = () => command.isSent || command.fail(new NotSent('there was no connection in time'));
+      if (limit) limit.command = command;
       return command.promise;
     },
     async open() {
@@ -243,11 +250,11 @@ export async function execute(client, ...calls) {
 /** What `start` resolves to. After some milliseconds it fails, and what was not sent by then is not sent any more. */
 export function within(time, start, late = () => new OutcomeUnknown(`no answer within ${time} ms`)) {
   return new Promise((resolve, reject) => {
-    const limit = { isOver: false, onOver: null };
+    const limit = { isOver: false, command: null };
     const timer = setTimeout(() => {
       reject(late());
       limit.isOver = true;
-      limit.onOver?.();
+      limit.command?.takeBack();
     }, time);
     const settle = (end) => (result) => {
       clearTimeout(timer);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -49,7 +50,7 @@ def free_port() -> int:
     while True:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port: int = listener.getsockname()[1]
-        if port < 55_000:
+        with contextlib.suppress(OSError, OverflowError), socket.create_server(("127.0.0.1", port + 10_000)):
             return port
 
 
@@ -69,11 +70,17 @@ def wait_for(condition: Callable[[], Any]) -> Any:
 class Server:
     """A server on a port of its own, in a directory of its own."""
 
-    def __init__(self, *options: str, port: int | None = None):
-        self.port = port or free_port()
+    def __init__(self, *options: str):
         self.options = options
         self._directory = tempfile.mkdtemp(prefix="redis-rank-")
-        self.start()
+        for attempt in range(10):
+            self.port = free_port()
+            try:
+                return self.start()
+            except RuntimeError as error:
+                # Somebody else was faster.
+                if "Address already in use" not in str(error) or attempt == 9:
+                    raise
 
     @property
     def url(self) -> str:
@@ -84,13 +91,12 @@ class Server:
             program(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self._directory, "--save", "",
             "--loadmodule", str(module()), *self.options,
         ]  # fmt: skip
-        log = open(Path(self._directory) / "log", "ab")
+        log = open(Path(self._directory) / "log", "wb")
         self.process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         with self.client() as client:
-            try:
-                wait_for(client.ping)
-            except TimeoutError:
-                raise RuntimeError((Path(self._directory) / "log").read_text()) from None
+            wait_for(lambda: self.process.poll() is not None or client.ping())
+        if self.process.poll() is not None:
+            raise RuntimeError((Path(self._directory) / "log").read_text())
 
     def client(self, **options: Any) -> Any:
         return redis.Redis.from_url(self.url, **options)

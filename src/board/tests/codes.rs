@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::random::rules;
 use super::*;
-use crate::board::code::{number_of, Code, Piece, Reader, Unit, FIRST_MEMBER, HEAD_BITS};
+use crate::board::code::{number_of, Code, Piece, Reader, TieTimeUnit, FIRST_MEMBER, HEAD_BITS};
 use crate::board::index::{entry_scores, split_wrapped};
 use crate::board::layout::SortKey;
 use crate::board::{Order, Value};
@@ -125,7 +125,7 @@ fn infinite_bounds_lie_outside_all_floats() {
 
 #[test]
 fn times_keep_the_order_before_and_after_since() {
-    for (unit, widths) in [(Unit::MILLISECONDS, [30, 33, 36, 38]), (Unit::SECONDS, [20, 25, 27, 31])] {
+    for (unit, widths) in [(TieTimeUnit::MILLISECONDS, [30, 33, 36, 38]), (TieTimeUnit::SECONDS, [20, 25, 27, 31])] {
         for since in [0, 999, 1_700_000_000_123, MAX_MS] {
             let mut distances = vec![0, 1];
             let mut end = 0;
@@ -177,7 +177,7 @@ fn usual_values_fit() {
 }
 
 fn at(ms: u64) -> Piece {
-    Piece::time(ms as i64, 0, Unit::MILLISECONDS)
+    Piece::time(ms as i64, 0, TieTimeUnit::MILLISECONDS)
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! A write that meets damage changes nothing, wherever in the call it meets it.
 
 use super::*;
-use crate::board::{Board, Detail, Pair, Scores, Update, WriteRequest, WriteResult};
+use crate::board::{Board, Detail, Pair, Update, WriteMode, WriteRequest, WriteResult};
 use crate::error::{ErrorKind, Result};
 use crate::zset::{Condition, MemorySet};
 
@@ -21,7 +21,7 @@ fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<WriteRe
     let pairs: Vec<Pair<Vec<u8>>> =
         names.iter().map(|name| Pair::new(values.clone(), name.as_bytes().to_vec())).collect();
     let write = WriteRequest {
-        scores: Scores::Set,
+        mode: WriteMode::Set,
         condition: Condition::Any,
         update: Update::Set,
         keep: None,
@@ -67,7 +67,7 @@ fn entries_stay_where_only_the_score_changes() {
     };
     let values = board.schema().parse_tuple([&b"5"[..], b"5e-324"].into_iter()).unwrap();
     let write = WriteRequest {
-        scores: Scores::Set,
+        mode: WriteMode::Set,
         condition: Condition::Any,
         update: Update::Set,
         keep: None,
@@ -77,7 +77,7 @@ fn entries_stay_where_only_the_score_changes() {
     board.write(&write, &[Pair::new(values, b"ann".to_vec())]).unwrap();
     let before = (entries(&board), board.store.elements().last().cloned().unwrap());
     let deltas = board.schema().parse_deltas([&b"1"[..], b"0"].into_iter()).unwrap();
-    let write = WriteRequest { scores: Scores::Add, now: 10, ..write };
+    let write = WriteRequest { mode: WriteMode::Add, now: 10, ..write };
     assert_eq!(board.write(&write, &[Pair::new(deltas, b"ann".to_vec())]).unwrap().changed, 1);
     let after = (entries(&board), board.store.elements().last().cloned().unwrap());
     assert!(before.0.len() > 1 && before.0 == after.0);

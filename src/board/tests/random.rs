@@ -6,7 +6,7 @@ use super::points::check_points;
 use super::*;
 use crate::board::index::{entry_scores, split_entry, split_wrapped};
 use crate::board::{
-    Board, Detail, FieldBound, Group, MemberChange, Order, Pair, RankKind, Row, Scores, Update, Value, WriteRequest,
+    Board, Detail, FieldBound, Group, MemberChange, Order, Pair, RankKind, Row, Update, Value, WriteMode, WriteRequest,
 };
 use crate::error::Error;
 use crate::zset::{Condition, MemorySet, SortedSet};
@@ -295,7 +295,7 @@ pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, val
 }
 
 pub(super) const PLAIN_WRITE: WriteRequest = WriteRequest {
-    scores: Scores::Set,
+    mode: WriteMode::Set,
     condition: Condition::Any,
     update: Update::Set,
     keep: None,

@@ -25,7 +25,7 @@ use crate::docs::Doc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::stats::{self, Family};
 
-/// What the server calls.
+/// The C function of a command, which the server calls.
 pub type Shim = unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 pub type Handler = for<'c> fn(&'c Call<'c>) -> Result<()>;
 
@@ -46,13 +46,13 @@ impl Runner {
 /// A call with more arguments is timed, whatever its command.
 const FEW_ARGS: usize = 16;
 
-/// A line of the module's table.
+/// A command as `lib.rs` lists it.
 pub struct Command {
     pub doc: Doc,
     pub shim: Shim,
 }
 
-/// A command: its handler and its documentation.
+/// Defines a command from its handler and its documentation.
 #[macro_export]
 macro_rules! command {
     ($name:ident = $handler:path; $doc:expr) => {

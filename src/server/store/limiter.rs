@@ -1,7 +1,8 @@
 //! The key of a rate limiter: a sorted set, which is the log of `SLIDING` or leases, or a string, which has the numbers
 //! of the other algorithms.
 //!
-//! Only a call that passes reaches the code that writes, so a denied call leaves no trace.
+//! A key is opened without being changed, and written only if `rate::run` has something to write. So a denied call without
+//! `FORCE` or `PENALTY` leaves no trace.
 
 use smallvec::SmallVec;
 

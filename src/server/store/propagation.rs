@@ -3,8 +3,8 @@
 //! `RM_Replicate` costs as much as the write itself, even without an AOF or a replica: it looks up the command and
 //! copies the arguments before it checks. The core checks first. So does this module, where the answer is certain.
 //!
-//! The state *quiet* is entered only on a standalone primary that, asked by `INFO`, has no AOF, no replica, no
-//! backlog and no child process. From there a listener needs a fork first: a replica that attaches, and an AOF that is
+//! The state *quiet* is entered only on a standalone primary that has no AOF and no child process, as the context's
+//! flags say, and no replica and no backlog, as `INFO` says. From there a listener needs a fork first: a replica that attaches, and an AOF that is
 //! switched on, start from a snapshot, and whatever is written before that is in it. So every fork, and every change of
 //! role, ends the state at once; a later write may enter it again. In cluster mode slots may stream to other nodes in
 //! ways `INFO` does not show: there it is never quiet.
@@ -27,7 +27,7 @@ pub fn is_unneeded(ctx: Ctx) -> bool {
     QUIET.load(Relaxed) || check(ctx)
 }
 
-/// The first write checks, then one in every so many.
+/// The first write checks, then one in every `WRITES_BETWEEN_CHECKS`, until the state is quiet.
 fn check(ctx: Ctx) -> bool {
     let writes = WRITES_UNTIL_RECHECK.load(Relaxed);
     if writes > 0 {

@@ -1,4 +1,5 @@
-//! The clocks, and when awaited keys are checked: often enough for few keys, evenly spread for many.
+//! The two clocks of waits, and when keys that clients wait for are checked: few keys often, many keys evenly spread over
+//! time. Reads clocks, and nothing else of the server.
 
 use crate::server::api::Ctx;
 
@@ -29,16 +30,17 @@ const SHORTEST_MS: u64 = 100;
 const LONGEST_MS: u64 = 500;
 /// How many keys may be checked in a millisecond before each is checked less often.
 const KEYS_PER_MS: u64 = 20;
-/// So many keys that clients began to wait for one after the other are checked together: what belongs to them is often
-/// close together in memory, which halves the time of a check.
+/// How many keys with successive ids are checked together. What belongs to them is often close together in memory,
+/// which halves the time of a check.
 const TOGETHER: u64 = 20;
 
-/// When the key with this number is checked next, if clients wait for so many keys. Numbers begin with 0 and are used
-/// again, so the checks are spread evenly, and after a delay of the server they are again.
-pub fn regular_check(ticks: u64, number: u64, keys: u64) -> u64 {
+/// When the key of the queue with this id is checked next, if clients wait for `keys` keys. Ids begin with 0 and are used
+/// again, so the checks are spread evenly. The time depends on the id alone, so a delay of the server does not bunch
+/// them up for good.
+pub fn regular_check(ticks: u64, id: u64, keys: u64) -> u64 {
     let slots = (keys / KEYS_PER_MS).clamp(SHORTEST_MS, LONGEST_MS) / SLOT_MS;
     let next = (ticks / SLOT_MS).saturating_add(1);
-    let wait = (number / TOGETHER % slots + slots - next % slots) % slots;
+    let wait = (id / TOGETHER % slots + slots - next % slots) % slots;
     next.saturating_add(wait).saturating_mul(SLOT_MS)
 }
 

@@ -30,11 +30,11 @@ use crate::stats;
 use clock::{regular_check, Now};
 use table::{Table, Waiter};
 
-/// So many keys are checked without a pause: a few tenths of a millisecond.
+/// How many keys are checked without a pause, which takes a few tenths of a millisecond.
 const CHECKS_WITHOUT_PAUSE: usize = 256;
 /// The pause in which the server runs what clients sent.
 const PAUSE_MS: u64 = 1;
-/// A timer that is later than this does not fire because the server's clock was set back.
+/// If a timer is later than this, the server's clock was set back, and the timer is started again.
 const LATE_MS: u64 = 50;
 
 static TABLE: Mutex<Table> = Mutex::new(Table::new());
@@ -62,7 +62,7 @@ pub struct WaitRequest<'a> {
 /// Makes the calling client wait for a key. `next` is when the first item of the key is due. Returns false if the server
 /// does not let the client wait.
 pub fn wait(call: &Call, key: &Text, wait: &WaitRequest, next: Option<i64>) -> bool {
-    // Before the client is no longer one that runs a command.
+    // This must come first: once the client is blocked, it no longer runs a command for which effects can be propagated.
     call.propagate_and_notify();
     let user = call.ctx.user_name();
     let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else { return false };
@@ -78,41 +78,42 @@ pub fn wait(call: &Call, key: &Text, wait: &WaitRequest, next: Option<i64>) -> b
         deadline: wait.timeout_ms.map(|ms| now.ticks.saturating_add(ms).saturating_add(1)),
     };
     let mut table = table();
-    let number = table.add(call.ctx.database(), key, waiter);
-    plan(&mut table, &now, number, next);
+    let id = table.add(call.ctx.database(), key, waiter);
+    plan(&mut table, &now, id, next);
     start_timer(&mut table, call.ctx, &now);
     true
 }
 
 /// Serves the clients that wait for a key, before the calling client takes what is due.
 pub fn serve_waiters_first(call: &Call, key: &Text) {
-    let number = table().number_of(call.ctx.database(), key.bytes());
-    // In a transaction or a script, whoever waits is served after it. That includes commands that `serve` runs.
-    if let Some(number) = number.filter(|_| call.ctx.may_block()) {
+    let id = table().id_of(call.ctx.database(), key.bytes());
+    // In a transaction or a script, clients that wait are served after it. A command that `serve` runs counts as a script
+    // here, so this does not call itself.
+    if let Some(id) = id.filter(|_| call.ctx.may_block()) {
         let now = Now::read(call.ctx);
-        end_timed_out(call.ctx, &now, number);
-        serve(call.ctx, &now, number);
+        end_timed_out(call.ctx, &now, id);
+        serve(call.ctx, &now, id);
     }
 }
 
 /// Says that a key has an item that is due at this time, so that waiting clients get it.
 pub fn notify_waiters(call: &Call, key: &Text, due: i64) {
     let mut table = table();
-    if let Some(number) = table.number_of(call.ctx.database(), key.bytes()) {
+    if let Some(id) = table.id_of(call.ctx.database(), key.bytes()) {
         let now = Now::read(call.ctx);
-        plan(&mut table, &now, number, Some(due));
+        plan(&mut table, &now, id, Some(due));
         start_timer(&mut table, call.ctx, &now);
     }
 }
 
 /// Plans the next check of a key: when the item at `next` is due, when a wait times out, or at the next regular check.
-fn plan(table: &mut Table, now: &Now, number: u64, next: Option<i64>) {
-    let regular = regular_check(now.ticks, number, table.keys() as u64);
-    let Some(queue) = table.queue(number) else { return };
+fn plan(table: &mut Table, now: &Now, id: u64, next: Option<i64>) {
+    let regular = regular_check(now.ticks, id, table.keys() as u64);
+    let Some(queue) = table.queue(id) else { return };
     let until_due = next.map(|due| due.saturating_sub(queue.latest_clock(now)));
     let due = until_due.map(|ms| now.ticks.saturating_add(u64::try_from(ms).unwrap_or(0)));
     let at = due.into_iter().chain(queue.deadline()).fold(regular, u64::min);
-    table.plan(number, at);
+    table.plan(id, at);
 }
 
 /// Starts the timer for the earliest planned check, unless it fires by then.
@@ -144,17 +145,17 @@ struct Served {
 }
 
 /// Gives waiting clients the items that are due, first come, first served.
-fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
+fn serve(ctx: Ctx, now: &Now, id: u64) -> Served {
     let mut served = Served::default();
-    let Some(name) = table().queue(number).map(|queue| queue.name.clone()) else { return served };
+    let Some(name) = table().queue(id).map(|queue| queue.name.clone()) else { return served };
     // If the key holds another type, clients keep waiting, as with the core's blocking commands.
     let first_due = || ZSet::open_untouched(ctx, name.clone()).ok().and_then(|mut items| next_due(&mut items));
     while let Some(due) = first_due() {
-        if table().queue(number).is_none_or(|queue| due > queue.latest_clock(now)) {
+        if table().queue(id).is_none_or(|queue| due > queue.latest_clock(now)) {
             served.next = Some(due);
             break;
         }
-        let Some((waiter, own_now)) = first_ready(ctx, now, number, due) else { break };
+        let Some((waiter, own_now)) = first_ready(ctx, now, id, due) else { break };
         match run_for(ctx, &waiter, own_now) {
             CommandResult::NotPermitted => release(ctx, waiter.blocked, Err(Error::no_longer_permitted())),
             // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
@@ -163,7 +164,7 @@ fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
                 // It moved dead items. There may be others behind them, which are for the next check.
                 if wrote {
                     served.changed = true;
-                    served.next = table().queue(number).map(|queue| queue.latest_clock(now).saturating_add(1));
+                    served.next = table().queue(id).map(|queue| queue.latest_clock(now).saturating_add(1));
                 }
                 break;
             }
@@ -177,10 +178,10 @@ fn serve(ctx: Ctx, now: &Now, number: u64) -> Served {
 }
 
 /// The first client that can have an item with the time `due` now, and the time on its own clock.
-fn first_ready(ctx: Ctx, now: &Now, number: u64, due: i64) -> Option<(Waiter, Option<i64>)> {
+fn first_ready(ctx: Ctx, now: &Now, id: u64, due: i64) -> Option<(Waiter, Option<i64>)> {
     let mut table = table();
     let no_memory = ctx.is_out_of_memory();
-    let able = table.queue(number)?.waiters().filter(|waiter| !(no_memory && waiter.needs_memory));
+    let able = table.queue(id)?.waiters().filter(|waiter| !(no_memory && waiter.needs_memory));
     let mut ready = able.filter_map(|waiter| {
         let own_now = waiter.own_clock.map(|ahead| now.on_own_clock(ahead).clamp(0, MAX_NOW_MS));
         (due <= own_now.unwrap_or(now.server_ms)).then(|| (waiter.clone(), own_now))
@@ -233,15 +234,15 @@ fn release_unanswered(ctx: Ctx, blocked: Blocked) {
 
 /// Ends all waits that have timed out, with an empty reply. This comes before anybody is served: a client whose wait is
 /// over may no longer be there to take an item.
-fn end_timed_out(ctx: Ctx, now: &Now, number: u64) {
-    let ended = table().queue(number).map(|queue| queue.ended_by(now.ticks)).unwrap_or_default();
+fn end_timed_out(ctx: Ctx, now: &Now, id: u64) {
+    let ended = table().queue(id).map(|queue| queue.ended_by(now.ticks)).unwrap_or_default();
     ended.into_iter().for_each(|blocked| release(ctx, blocked, Ok(SavedReply::Array(Vec::new()))));
 }
 
-/// Ends all waits for a key with an error. Returns whether the key was changed, which it was not.
-fn fail_all(ctx: Ctx, number: u64, error: fn() -> Error) -> bool {
+/// Ends all waits for a key with an error. Returns false: the key was not changed.
+fn fail_all(ctx: Ctx, id: u64, error: fn() -> Error) -> bool {
     let all = |queue: &mut table::Queue| queue.waiters().map(|waiter| waiter.blocked).collect();
-    let all: Vec<Blocked> = table().queue(number).map(all).unwrap_or_default();
+    let all: Vec<Blocked> = table().queue(id).map(all).unwrap_or_default();
     all.into_iter().for_each(|blocked| release(ctx, blocked, Err(error())));
     false
 }
@@ -255,8 +256,8 @@ fn check_keys(ctx: Ctx) {
     let now = Now::read(ctx);
     let (is_cluster, may_write) = (ctx.is_cluster(), ctx.may_write_by_itself());
     for _ in 0..CHECKS_WITHOUT_PAUSE {
-        let Some(number) = table().take_due_check(now.ticks) else { break };
-        if check_key(ctx, &now, number, is_cluster, may_write) {
+        let Some(id) = table().take_due_check(now.ticks) else { break };
+        if check_key(ctx, &now, id, is_cluster, may_write) {
             return start_timer(&mut table(), ctx, &Now::read(ctx));
         }
     }
@@ -268,21 +269,21 @@ fn check_keys(ctx: Ctx) {
 
 /// Ends waits for a key that timed out, serves the other clients, and plans the next check. Returns whether the
 /// key was changed.
-fn check_key(ctx: Ctx, now: &Now, number: u64, is_cluster: bool, may_write: bool) -> bool {
-    let Some((database, name)) = table().queue(number).map(|queue| (queue.database, queue.name.clone())) else {
+fn check_key(ctx: Ctx, now: &Now, id: u64, is_cluster: bool, may_write: bool) -> bool {
+    let Some((database, name)) = table().queue(id).map(|queue| (queue.database, queue.name.clone())) else {
         return false;
     };
     ctx.select(database);
     // The server ends the waits of its own blocking commands in the same cases.
     // In a cluster the key may be elsewhere by now.
     match is_cluster.then(|| ctx.refusal_to_read(&name)).flatten() {
-        Some(Refusal::KeyMoved) => return fail_all(ctx, number, Error::key_moved),
-        Some(Refusal::ClusterDown) => return fail_all(ctx, number, Error::cluster_down),
+        Some(Refusal::KeyMoved) => return fail_all(ctx, id, Error::key_moved),
+        Some(Refusal::ClusterDown) => return fail_all(ctx, id, Error::cluster_down),
         _ => {}
     }
-    end_timed_out(ctx, now, number);
-    let served = if may_write { serve(ctx, now, number) } else { Served::default() };
-    plan(&mut table(), now, number, served.next);
+    end_timed_out(ctx, now, id);
+    let served = if may_write { serve(ctx, now, id) } else { Served::default() };
+    plan(&mut table(), now, id, served.next);
     served.changed
 }
 

@@ -39,15 +39,15 @@ pub struct Queue {
 }
 
 pub struct Table {
-    /// By their numbers. A number is used again once nobody waits for its key.
+    /// By their ids. An id is used again once nobody waits for its key.
     queues: BTreeMap<u64, Queue>,
-    /// Lower numbers that no queue has.
+    /// Lower ids that no queue has.
     free: BTreeSet<u64>,
-    numbers: BTreeMap<(c_int, Vec<u8>), u64>,
+    ids: BTreeMap<(c_int, Vec<u8>), u64>,
     /// The queue and the arrival of each client.
     positions: BTreeMap<Blocked, (u64, u64)>,
     last_arrival: u64,
-    /// When the key of each queue is checked next, and the number of the queue.
+    /// When the key of each queue is checked next, and the id of the queue.
     checks: BTreeSet<(u64, u64)>,
     /// The timer for the first of these checks, and when it fires.
     pub timer: Option<(Timer, u64)>,
@@ -61,7 +61,7 @@ impl Table {
         Table {
             queues: BTreeMap::new(),
             free: BTreeSet::new(),
-            numbers: BTreeMap::new(),
+            ids: BTreeMap::new(),
             positions: BTreeMap::new(),
             last_arrival: 0,
             checks: BTreeSet::new(),
@@ -74,61 +74,61 @@ impl Table {
     }
 
     pub fn keys(&self) -> usize {
-        self.numbers.len()
+        self.ids.len()
     }
 
-    pub fn number_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
-        if self.numbers.is_empty() {
+    pub fn id_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
+        if self.ids.is_empty() {
             return None;
         }
-        self.numbers.get(&(database, name.to_vec())).copied()
+        self.ids.get(&(database, name.to_vec())).copied()
     }
 
-    pub fn queue(&mut self, number: u64) -> Option<&mut Queue> {
-        self.queues.get_mut(&number)
+    pub fn queue(&mut self, id: u64) -> Option<&mut Queue> {
+        self.queues.get_mut(&id)
     }
 
-    /// Puts a client at the end of the queue of a key. Returns the number of the queue.
+    /// Puts a client at the end of the queue of a key. Returns the id of the queue.
     pub fn add(&mut self, database: c_int, name: &Text, waiter: Waiter) -> u64 {
         self.last_arrival = self.last_arrival.wrapping_add(1);
         let (arrival, blocked) = (self.last_arrival, waiter.blocked);
-        let number = self.number_of(database, name.bytes()).unwrap_or_else(|| self.add_queue(database, name));
-        if let Some(queue) = self.queue(number) {
+        let id = self.id_of(database, name.bytes()).unwrap_or_else(|| self.add_queue(database, name));
+        if let Some(queue) = self.queue(id) {
             queue.insert(arrival, waiter);
         }
-        self.positions.insert(blocked, (number, arrival));
-        number
+        self.positions.insert(blocked, (id, arrival));
+        id
     }
 
     fn add_queue(&mut self, database: c_int, name: &Text) -> u64 {
-        let number = self.free.pop_first().unwrap_or(self.queues.len() as u64);
-        self.queues.insert(number, Queue::new(database, name));
-        self.numbers.insert((database, name.bytes().to_vec()), number);
-        number
+        let id = self.free.pop_first().unwrap_or(self.queues.len() as u64);
+        self.queues.insert(id, Queue::new(database, name));
+        self.ids.insert((database, name.bytes().to_vec()), id);
+        id
     }
 
-    fn remove_queue(&mut self, number: u64) {
-        let Some(queue) = self.queues.remove(&number) else { return };
-        self.numbers.remove(&(queue.database, queue.name.bytes().to_vec()));
+    fn remove_queue(&mut self, id: u64) {
+        let Some(queue) = self.queues.remove(&id) else { return };
+        self.ids.remove(&(queue.database, queue.name.bytes().to_vec()));
         if let Some(at) = queue.next_check {
-            self.checks.remove(&(at, number));
+            self.checks.remove(&(at, id));
         }
-        self.free.insert(number);
-        if self.numbers.is_empty() {
+        self.free.insert(id);
+        if self.ids.is_empty() {
             self.free.clear();
         }
     }
 
     /// Plans a check of a queue's key at this time, unless an earlier one is planned.
-    pub fn plan(&mut self, number: u64, at: u64) {
-        let Some(queue) = self.queue(number) else { return };
+    pub fn plan(&mut self, id: u64, at: u64) {
+        let Some(queue) = self.queue(id) else { return };
         if queue.next_check.is_some_and(|planned| planned <= at) {
             return;
         }
         if let Some(later) = queue.next_check.replace(at) {
-            self.checks.remove(&(later, number));
+            self.checks.remove(&(later, id));
         }
-        self.checks.insert((at, number));
+        self.checks.insert((at, id));
     }
 
     /// When the next check of any key is planned.
@@ -138,24 +138,24 @@ impl Table {
 
     /// Returns a queue whose check is due, and removes the check from the plan.
     pub fn take_due_check(&mut self, ticks: u64) -> Option<u64> {
-        let (_, number) = self.checks.first().filter(|(at, _)| *at <= ticks).copied()?;
+        let (_, id) = self.checks.first().filter(|(at, _)| *at <= ticks).copied()?;
         self.checks.pop_first();
-        if let Some(queue) = self.queue(number) {
+        if let Some(queue) = self.queue(id) {
             queue.next_check = None;
         }
-        Some(number)
+        Some(id)
     }
 
     /// Removes a client, and returns whether it was in the table. The last client of a queue removes the queue, and
     /// the last queue stops the timer.
     pub fn remove(&mut self, ctx: Ctx, blocked: Blocked) -> bool {
-        let Some((number, arrival)) = self.positions.remove(&blocked) else { return false };
-        let Some(queue) = self.queue(number) else { return false };
+        let Some((id, arrival)) = self.positions.remove(&blocked) else { return false };
+        let Some(queue) = self.queue(id) else { return false };
         queue.remove(arrival);
         if queue.waiters.is_empty() {
-            self.remove_queue(number);
+            self.remove_queue(id);
         }
-        if let Some((timer, _)) = self.timer.take_if(|_| self.numbers.is_empty()) {
+        if let Some((timer, _)) = self.timer.take_if(|_| self.ids.is_empty()) {
             timer.stop(ctx);
         }
         true
