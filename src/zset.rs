@@ -236,7 +236,7 @@ impl<'s, S: SortedSet> Walk<'s, S> {
     }
 
     // Not inlined, it adds 2 % to the instructions of RANK.STATS.
-    #[inline(always)]
+    #[inline]
     pub fn next_element(&mut self) -> Result<Option<(S::Element, f64)>> {
         match self {
             Walk::Steps { first, cursor } => Ok(first.take().or_else(|| cursor.next())),
