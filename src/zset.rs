@@ -235,6 +235,8 @@ impl<'s, S: SortedSet> Walk<'s, S> {
         Walk::Chunks { set, next, length: FIRST_CHUNK, direction, fetched: Vec::new().into_iter() }
     }
 
+    // Not inlined, it adds 2 % to the instructions of RANK.STATS.
+    #[inline(always)]
     pub fn next_element(&mut self) -> Result<Option<(S::Element, f64)>> {
         match self {
             Walk::Steps { first, cursor } => Ok(first.take().or_else(|| cursor.next())),

@@ -8,8 +8,6 @@
 //! Names that begin with the bytes 0 to 2 would be mistaken for a marker, an entry or a wrapped member. They are always
 //! wrapped.
 
-use smallvec::SmallVec;
-
 use super::code::{number_of, score_of, Tail};
 use super::Board;
 use crate::error::{Error, Result};
@@ -26,9 +24,17 @@ const MORE: u64 = 1 << 59;
 const COUNT_SHIFT: u32 = 56;
 
 fn joined<S: SortedSet>(parts: [&[u8]; 3]) -> S::Element {
-    let mut element: SmallVec<[u8; 128]> = SmallVec::new();
-    parts.iter().for_each(|part| element.extend_from_slice(part));
-    S::Element::from(&element)
+    let mut short = [0; 128];
+    let Some(element) = short.get_mut(..parts.iter().map(|part| part.len()).sum()) else {
+        return S::Element::from(&parts.concat());
+    };
+    let mut rest = &mut *element;
+    for part in parts {
+        let (to, behind) = rest.split_at_mut(part.len());
+        to.copy_from_slice(part);
+        rest = behind;
+    }
+    S::Element::from(element)
 }
 
 /// Whether a name, as an element of its own, would look like a marker, an entry or a wrapped member.

@@ -138,8 +138,8 @@ impl<S: SortedSet> Board<S> {
         let (schema, since) = (Arc::clone(&self.schema), self.since);
         self.elements_from(first, known, count, self.direction(), &mut |element, score| {
             first_score.get_or_insert(score);
-            let decoded = decode(&schema, since, element.as_ref(), score)?;
-            rows.push(Row::new(name_of(&schema, element.as_ref()), decoded, 0));
+            let element = element.as_ref();
+            rows.push(Row::new(name_of(&schema, element), decode(&schema, since, element, score)?, 0));
             Ok(())
         })?;
         if let (Some(row), Some(score)) = (rows.first(), first_score) {

@@ -92,7 +92,7 @@ fn name_of<'e>(schema: &Schema, element: &'e [u8]) -> &'e [u8] {
 
 impl<S: SortedSet> Board<S> {
     /// Opens a board that is not damaged, or does not exist yet.
-    #[inline]
+    #[inline(always)]
     pub fn open(mut store: S) -> Result<Board<S>> {
         let marker = Marker::find(&mut store)?;
         Ok(Board::with_marker(store, marker))
@@ -116,7 +116,7 @@ impl<S: SortedSet> Board<S> {
         Ok(Board::with_marker(store, marker))
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn with_marker(store: S, marker: Option<Marker<S::Element>>) -> Board<S> {
         let (marker, schema, since, entries) = match marker {
             Some(Marker { element, schema, since, has_entries }) => {

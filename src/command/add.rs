@@ -31,9 +31,11 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key)?;
     options.check_declared(&board)?;
-    if let Some((put, _)) = put_score(&mut board, &options, WriteMode::Set, args.clone())? {
+    let reply = |put, _: &_| {
         let counts = put == PutResult::Added || put == PutResult::Changed && options.count_changed;
         call.reply().count(u64::from(counts));
+    };
+    if put_score(&mut board, &options, WriteMode::Set, args.clone(), reply)? {
         return Ok(());
     }
     set(call, &mut board, &options, args)

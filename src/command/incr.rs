@@ -19,8 +19,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut board = open_to_write(call, key)?;
     board.store.announce_as(c"zincr");
     options.check_declared(&board)?;
-    if let Some((_, sums)) = put_score(&mut board, &options, WriteMode::Add, args.clone())? {
-        call.reply().scores(&sums);
+    if put_score(&mut board, &options, WriteMode::Add, args.clone(), |_, sums| call.reply().scores(sums))? {
         return Ok(());
     }
     let schema = board.schema();

@@ -86,7 +86,8 @@ impl Json {
 impl<'r, 'c> Output<'r, 'c> {
     pub fn new(reply: &'r Reply<'c>, json: bool) -> Output<'r, 'c> {
         if json {
-            Output::Json(Json::default())
+            // Without room for a short text, RANK.GET with JSON takes 6 % more instructions.
+            Output::Json(Json { text: Vec::with_capacity(512), ..Json::default() })
         } else {
             Output::Resp(reply)
         }

@@ -7,7 +7,7 @@
 use super::periods::{plan_periods, PeriodWrite};
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    is_object, Detail, MemberChange, Pair, Pairs, PeriodUnit, Schema, Tuple, Update, WriteMode, WriteRequest,
+    is_object, Detail, MemberChange, Pair, Pairs, PeriodUnit, Schema, Update, Value, WriteMode, WriteRequest,
     WriteResult,
 };
 use crate::config::check_rows;
@@ -211,7 +211,7 @@ impl WriteResults<'_> {
     }
 }
 
-/// Writes a single pair if [`Board::put_score`] can: what that did, and the sums of an increment.
+/// Writes a single pair if [`Board::put_score`] can, and replies with what that did and the scores. Returns whether it could.
 ///
 /// [`Board::put_score`]: crate::board::Board::put_score
 #[inline]
@@ -220,34 +220,34 @@ pub fn put_score<'c>(
     options: &WriteOptions,
     mode: WriteMode,
     mut args: Args<'c>,
-) -> Result<Option<(PutResult, Tuple)>> {
+    reply: impl FnOnce(PutResult, &[Value]),
+) -> Result<bool> {
     let schema = board.schema();
     let fields = schema.fields().len();
     let has_options = options.condition != Condition::Any || options.with_rank.is_some() || options.json.is_some();
     let is_bounded = options.keep_on(schema).is_some();
     let has_more = schema.layout.has_time() || !schema.rules.periods.is_empty();
     if args.len() != fields + 1 || has_options || is_bounded || has_more {
-        return Ok(None);
+        return Ok(false);
     }
     let update = options.update_on(schema, mode);
     let mut words = args.take_first(fields).map(Arg::bytes);
     let member = args.text()?;
     if let ([field], Some(word)) = (schema.fields(), words.clone().next()) {
         // By far the most common board needs no list of values.
-        let value = match mode {
+        let mut values = [match mode {
             WriteMode::Set => schema.parse_value(field, word)?,
             WriteMode::Add => schema.parse_delta(field, word)?,
-        };
-        return board.put_score(&member, &[value], mode, update);
+        }];
+        let put = board.put_score(&member, &mut values, mode, update)?;
+        return Ok(put.map(|put| reply(put, &values)).is_some());
     }
-    let (values, kept) = match mode {
+    let (mut values, kept) = match mode {
         WriteMode::Set => schema.parse_scores(&mut words)?,
         WriteMode::Add => (schema.parse_deltas(words)?, 0),
     };
-    match kept {
-        0 => board.put_score(&member, &values, mode, update),
-        _ => Ok(None),
-    }
+    let put = if kept == 0 { board.put_score(&member, &mut values, mode, update)? } else { None };
+    Ok(put.map(|put| reply(put, &values)).is_some())
 }
 
 /// Writes pairs to a board and its periods, and the attributes of each pair to the board's hash: all of it, or nothing.

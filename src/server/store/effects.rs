@@ -12,6 +12,9 @@ use crate::number::FloatText;
 use crate::server::api::{Ctx, EventClass, Text};
 use crate::stats;
 
+/// Up to this many changes are compared with each other.
+const FEW: usize = 16;
+
 /// Every command that the module propagates, here or by a call that propagates itself. `RM_Replicate` says nothing useful
 /// about one that the server does not have, so the module is not loaded without them.
 pub const PROPAGATED: [&CStr; 11] = [
@@ -170,14 +173,19 @@ impl<'a> Effects<'a> {
     /// Signals each key once, and sends each event of a key once.
     fn notify(&self, ctx: Ctx) {
         let mut sent = BTreeSet::new();
-        // Most commands make a single change, which needs no set.
-        let single = self.noted.len() == 1;
-        for Noted { key, change } in &self.noted {
+        for (i, Noted { key, change }) in self.noted.iter().enumerate() {
             let (class, event) = change.event();
-            if !single && !sent.insert((key.bytes(), Some(event))) {
+            // Comparing few changes is faster than a set, with which RANK.ADD with two periods takes 4 % more instructions.
+            let (is_first_of_key, is_first) = if self.noted.len() <= FEW {
+                let mut earlier = self.noted.iter().take(i).filter(|other| other.key.is_same(key)).peekable();
+                (earlier.peek().is_none(), earlier.all(|other| other.change.event().1 != event))
+            } else {
+                (sent.insert((key.bytes(), None)), sent.insert((key.bytes(), Some(event))))
+            };
+            if !is_first {
                 continue;
             }
-            if single || sent.insert((key.bytes(), None)) {
+            if is_first_of_key {
                 ctx.signal_modified(key);
             }
             ctx.notify(class, event, key);

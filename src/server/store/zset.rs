@@ -35,13 +35,13 @@ pub struct ZSet<'c> {
 
 impl<'c> ZSet<'c> {
     /// An error for a key of another type.
-    #[inline]
+    #[inline(always)]
     pub fn open(call: &'c Call<'c>, name: Text<'c>, access: Access) -> Result<ZSet<'c>> {
         ZSet::open_any(call, name, access).checked()
     }
 
     /// Whatever the key holds: it may be another limiter's string.
-    #[inline]
+    #[inline(always)]
     pub(super) fn open_any(call: &'c Call<'c>, name: Text<'c>, access: Access) -> ZSet<'c> {
         let key = Key::open(call.ctx, &name, access);
         ZSet::of(call.ctx, Some(call), name, key)
@@ -74,13 +74,13 @@ impl<'c> ZSet<'c> {
         ZSet::of(call.ctx, Some(call), name, None)
     }
 
-    #[inline]
+    #[inline(always)]
     fn of(ctx: Ctx<'c>, call: Option<&'c Call<'c>>, name: Text<'c>, key: Option<Key<'c>>) -> ZSet<'c> {
         let kind = key.as_ref().map_or(KeyType::Empty, Key::kind);
         ZSet { ctx, call, name, key, kind, len: Cell::new(None), put_event: c"zadd" }
     }
 
-    #[inline]
+    #[inline(always)]
     fn checked(self) -> Result<ZSet<'c>> {
         match self.kind {
             KeyType::Empty | KeyType::SortedSet => Ok(self),
