@@ -144,6 +144,15 @@ def compare(whole: Any, cut: Any, names: list[bytes], count: int) -> None:
             same(cut.get(name, **timed), whole.get(name, **timed))
             for distance in (0, 1, 7, 40):
                 same(cut.around(name, distance, **timed), whole.around(name, distance, **timed))
+            row = whole.get(name, time=True)
+            for place in [] if row is None else [(row.scores,), (row.scores, row.time, name), (row.scores, row.time)]:
+                beside: dict[str, Any] = dict(zip(("score", "at", "member"), place))
+                for n in (1, 30, 2000):
+                    same(cut.after(n, **beside, **timed), whole.after(n, **beside, **timed))
+                    same(cut.before(n, **beside, **timed), whole.before(n, **beside, **timed))
+        for low, high in ((2, 20), ("(2", "(3"), ("-inf", 1), (39, "inf"), (0, 10_000_000)):
+            for limit in (None, (0, 20), (15, 30)):
+                same(cut.by_score(low, high, limit=limit, **timed), whole.by_score(low, high, limit=limit, **timed))
     for name in names:
         same(cut.percentile(name), whole.percentile(name))
 
@@ -271,6 +280,20 @@ def ask(board: Any, climbers: Climbers, dice: random.Random) -> None:
     low, rows, high = timed(board.around, name, 10, kind="ORDINAL")
     assert name in [row.member for row in rows], rows
     check_rows(rows, None, low, high)
+    low, rows, high = timed(board.after, 30, score, member=name, kind="ORDINAL")
+    check_rows(rows, None, low, high)
+    assert all((row.scores[0], row.member) < (score, name) for row in rows), rows
+    assert len(rows) == 30 or score < 30, rows
+    low, rows, high = timed(board.before, 30, score, member=name, kind="ORDINAL")
+    check_rows(rows, None, low, high)
+    assert all((row.scores[0], row.member) > (score, name) for row in rows), rows
+    assert len(rows) == 30 or score > STANDING - 32, rows
+    low, rows, high = timed(board.by_score, score, score + 30, kind="ORDINAL")
+    check_rows(rows, None, low, high)
+    standing = [row.member for row in rows if row.member[0] == "s"]
+    # Nobody who was there all the time is left out, whoever came and went meanwhile.
+    expected = [f"s{other}" for other in range(score, min(score + 32, STANDING))]
+    assert sorted(standing) == sorted(expected), (score, rows)
 
 
 def meanwhile(url: str, is_cluster: bool, rounds: int) -> None:

@@ -91,19 +91,19 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     if request.rules.len() as u64 != named {
         return Err(Error::rule_count(named, request.rules.len()));
     }
-    // Rules for the same key are several rules of that key.
-    let mut places: SmallVec<[(Arg, SmallVec<[usize; 2]>); 4]> = SmallVec::new();
-    for (number, key) in keys.enumerate() {
-        match places.iter_mut().find(|(known, _)| known.bytes() == key.bytes()) {
-            Some((_, numbers)) => numbers.push(number),
-            None => places.push((key, smallvec![number])),
+    // A key may be named more than once. Each distinct key gets the rules at its positions.
+    let mut distinct_keys: SmallVec<[(Arg, SmallVec<[usize; 2]>); 4]> = SmallVec::new();
+    for (position, key) in keys.enumerate() {
+        match distinct_keys.iter_mut().find(|(known, _)| known.bytes() == key.bytes()) {
+            Some((_, positions)) => positions.push(position),
+            None => distinct_keys.push((key, smallvec![position])),
         }
     }
     let rules: SmallVec<[RuleList; 4]> =
-        places.iter().map(|(_, numbers)| request.rules_at(numbers)).collect::<Result<_>>()?;
+        distinct_keys.iter().map(|(_, positions)| request.rules_at(positions)).collect::<Result<_>>()?;
     let mut keys: SmallVec<[KeyRules<Limiter>; 4]> = SmallVec::new();
-    for ((key, numbers), rules) in places.iter().zip(&rules) {
-        keys.push(KeyRules::some(Limiter::open(call, key.text(), Access::Write), rules, numbers));
+    for ((key, positions), rules) in distinct_keys.iter().zip(&rules) {
+        keys.push(KeyRules::some(Limiter::open(call, key.text(), Access::Write), rules, positions));
     }
     run(call, &request, &mut keys)
 }

@@ -54,6 +54,17 @@ def _limiting(build: Callable[Concatenate[Any, P], Call[Verdict]]) -> Callable[C
     return functools.wraps(build)(method)
 
 
+async def _scan_all(self: Any, *, count: int | None = None, time: bool = False, data: bool = False) -> AsyncIterator[Entry]:
+    """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
+    cursor = "0"
+    while True:
+        step = await self.scan(cursor, count=count, time=time, data=data)
+        for entry in step.entries:
+            yield entry
+        if (cursor := step.cursor) == "0":
+            return
+
+
 class Leaderboard(BaseLeaderboard[Async]):
     __doc__ = BaseLeaderboard.__doc__
     _link = Async
@@ -102,16 +113,7 @@ class Leaderboard(BaseLeaderboard[Async]):
     get_data = asynchronous(BoardCalls.get_data)
     get_attributes = asynchronous(BoardCalls.get_attributes)
     del_data = asynchronous(BoardCalls.del_data)
-
-    async def scan_all(self, *, count: int | None = None, time: bool = False, data: bool = False) -> AsyncIterator[Entry]:
-        """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
-        cursor = "0"
-        while True:
-            step = await self.scan(cursor, count=count, time=time, data=data)
-            for entry in step.entries:
-                yield entry
-            if (cursor := step.cursor) == "0":
-                return
+    scan_all = _scan_all
 
 
 class ShardedLeaderboard(BaseShardedLeaderboard[Async]):
@@ -122,13 +124,19 @@ class ShardedLeaderboard(BaseShardedLeaderboard[Async]):
     shard = asynchronous(ShardedCalls.shard)
     create = asynchronous(ShardedCalls.create)
     migrate = asynchronous(ShardedCalls.migrate)
+    alter = asynchronous(ShardedCalls.alter)
+    info = asynchronous(ShardedCalls.info)
+    clear = asynchronous(ShardedCalls.clear)
+    verify = asynchronous(ShardedCalls.verify)
     add = asynchronous(ShardedCalls.add)
     add_many = asynchronous(ShardedCalls.add_many)
     incr = asynchronous(ShardedCalls.incr)
     remove = asynchronous(ShardedCalls.remove)
+    load = asynchronous(ShardedCalls.load)
     set_data = asynchronous(ShardedCalls.set_data)
     put_data = asynchronous(ShardedCalls.put_data)
     get_data = asynchronous(ShardedCalls.get_data)
+    get_attributes = asynchronous(ShardedCalls.get_attributes)
     del_data = asynchronous(ShardedCalls.del_data)
     count = asynchronous(ShardedCalls.count)
     score = asynchronous(ShardedCalls.score)
@@ -138,6 +146,12 @@ class ShardedLeaderboard(BaseShardedLeaderboard[Async]):
     range = asynchronous(ShardedCalls.range)
     page = asynchronous(ShardedCalls.page)
     around = asynchronous(ShardedCalls.around)
+    by_score = asynchronous(ShardedCalls.by_score)
+    after = asynchronous(ShardedCalls.after)
+    before = asynchronous(ShardedCalls.before)
+    scan = asynchronous(ShardedCalls.scan)
+    scan_lines = asynchronous(ShardedCalls.scan_lines)
+    scan_all = _scan_all
     percentile = asynchronous(ShardedCalls.percentile)
     for_score = asynchronous(ShardedCalls.for_score)
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import binascii
 import functools
 import itertools
+import json
 import math
+import sys
 import time
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
@@ -20,9 +22,10 @@ import redis.exceptions as exceptions
 
 from .board import BoardCalls, Kind, OneScore, Schema, Write
 from .call import Call, Moment, Name, NewScore, NewScores, Number, Pause, Score, Steps, argument, encode, known, list_of, text, READS
+from .call import json_name, moment, number, numbers
 from .errors import IncompleteAnswer, OutcomeUnknown
 from .send import succeeded, with_boards
-from .values import GroupRow, Page, Row
+from .values import BoardInfo, GroupRow, Page, Row, Scan, Verification
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -48,9 +51,18 @@ _LOST = (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.RedisCl
 
 
 class ShardRead(TypedDict, total=False):
-    kind: Literal["COMPETITION", "ORDINAL"]
+    kind: Literal["COMPETITION", "ORDINAL"] | None
     data: bool
     time: bool
+
+
+class ShardAlteration(TypedDict, total=False):
+    """What RANK.ALTER changes in every shard. None removes KEEP or DATA."""
+
+    keep: int | None
+    update: Literal["SET", "BEST"]
+    data: str | None
+    owned: bool
 
 
 def crc16(name: bytes) -> int:
@@ -80,8 +92,9 @@ class Order:
     def __init__(self, schema: Schema):
         fields = [field.upper().split() for field in schema.get("fields", ())] or [[schema.get("order", "DESC")]]
         self._signs = [1 if "ASC" in field else -1 for field in fields]
-        rule = schema.get("ties", "SHARED").upper().split()[0]
+        rule, *unit = schema.get("ties", "SHARED").upper().split()
         self._time = {"SHARED": 0, "LAST": -1}.get(rule, 1)
+        self._unit = 1000 if unit == ["S"] else 1
         self.fields = len(fields)
         self.kind: Kind = "COMPETITION" if rule == "SHARED" else "ORDINAL"
 
@@ -89,11 +102,23 @@ class Order:
         return tuple(sign * score for sign, score in zip(self._signs, scores))
 
     def key(self, row: Row | GroupRow) -> Key:
-        name: Key = (argument(row.member),)
-        if self._signs[0] < 0:
-            # Descending, and what is longer before what it starts with.
-            name = (*(-byte for byte in name[0]), 1)
-        return (*self.fields_key(row.scores), self._time * (row.time or 0), name)
+        return (*self.fields_key(row.scores), self._time * (row.time or 0), self._name_key(row.member))
+
+    def _name_key(self, member: Name) -> Key:
+        name = argument(member)
+        # Descending, and what is longer before what it starts with.
+        return (*(-byte for byte in name), 1) if self._signs[0] < 0 else (name,)
+
+    def place_key(self, score: Score, at: Moment | None, member: Name | None) -> Key:
+        """What the keys of rows begin with that are at a place."""
+        fields = self.fields_key(numbers(score))
+        if at is None and self._time:
+            return fields
+        time = 0 if at is None else moment(at) // self._unit * self._unit / 1000
+        return (*fields, self._time * time, *(() if member is None else (self._name_key(member),)))
+
+    def is_descending(self) -> bool:
+        return self._signs[0] < 0
 
 
 @dataclass
@@ -168,13 +193,14 @@ class ShardedCalls:
         self.keys = keys_of(name, shards)
         self.order = Order(schema)
         self.timeout = timeout
-        data = schema.get("data")
-        # Attributes are in the slot of their shard.
-        hashes = [None] * shards if data is None else keys_of(data, shards)
         self.boards = [
             BoardCalls(key, {**schema, "data": hash_name} if hash_name else schema, None, ["SHARD", index, shards], create)
-            for index, (key, hash_name) in enumerate(zip(self.keys, hashes))
+            for index, (key, hash_name) in enumerate(zip(self.keys, self._hashes(schema.get("data"))))
         ]
+
+    def _hashes(self, data: str | None) -> Sequence[str | None]:
+        """Attributes are in the slot of their shard."""
+        return [None] * len(self.keys) if data is None else keys_of(data, len(self.keys))
 
     # --- rounds -----------------------------------------------------------------------------------------
 
@@ -195,7 +221,7 @@ class ShardedCalls:
     def _may_repeat(call: Call[Any], result: Any) -> bool:
         if isinstance(result, OutcomeUnknown):
             # These do the same if they are run twice.
-            return call.name in READS or call.name in ("RANK.REM", "RANK.CREATE", "RANK.PUTDATA", "RANK.DELDATA")
+            return call.name in READS or call.name in ("RANK.REM", "RANK.CREATE", "RANK.ALTER", "RANK.PUTDATA", "RANK.DELDATA")
         return isinstance(result, _REFUSED + _LOST)
 
     def _home(self, member: Name) -> int:
@@ -203,7 +229,7 @@ class ShardedCalls:
 
     def _kind(self, options: ShardRead) -> Kind:
         known(options, ShardRead)
-        kind: Kind = options.get("kind", self.order.kind)
+        kind: Kind = options.get("kind") or self.order.kind
         if kind not in ("COMPETITION", "ORDINAL"):
             raise ValueError(f"ranks over shards are COMPETITION or ORDINAL, got {kind}")
         return kind
@@ -216,16 +242,67 @@ class ShardedCalls:
         """RANK.SHARD: the key of a member."""
         return Call("RANK.SHARD", encode([self.name, len(self.keys), member]), text, keyless=True)
 
-    # --- writes -----------------------------------------------------------------------------------------
+    # --- the board --------------------------------------------------------------------------------------
 
-    def create(self) -> Steps[None]:
+    def create(self, *, adopt: bool = False) -> Steps[None]:
         """Creates all shards. With create="auto", writes create those they need."""
-        yield from self._round([board.create() for board in self.boards])
+        yield from self._round([board.create(adopt=adopt) for board in self.boards])
 
     def migrate(self) -> Steps[None]:
         """Makes every shard what is declared, as far as RANK.ALTER can."""
         for board in self.boards:
             yield from board.migrate()
+
+    def alter(self, **changes: Unpack[ShardAlteration]) -> Steps[None]:
+        """RANK.ALTER of all shards. keep=None is NOKEEP, data=None is NODATA."""
+        known(changes, ShardAlteration)
+        calls = []
+        for board, hash_name in zip(self.boards, self._hashes(changes.get("data"))):
+            own = changes.copy()
+            if "data" in changes:
+                own["data"] = hash_name
+            calls.append(board.alter(**own))
+        yield from self._round(calls)
+
+    def info(self) -> Steps[BoardInfo | None]:
+        """RANK.INFO: the sums over all shards of `members` and `overflow`, the rest of the first shard that there is."""
+        infos = yield from self._round([board.info() for board in self.boards])
+        if not any(infos):
+            return None
+        at, first = next((at, info) for at, info in enumerate(infos) if info)
+        suffix = self.keys[at][len(self.name) :]
+        return replace(  # type: ignore[no-any-return]
+            first,
+            members=sum(info.members for info in infos if info),
+            overflow=sum(info.overflow for info in infos if info),
+            data=first.data and first.data.removesuffix(suffix),
+            shard=None,
+        )
+
+    def clear(self) -> Steps[int]:
+        """RANK.CLEAR of all shards: remove all members, keep the schema. Returns how many there were."""
+        return sum((yield from self._round([board.clear() for board in self.boards])))
+
+    def verify(self, *, repair: bool = False, cursor: str = "0", count: int | None = None) -> Steps[Verification]:
+        """RANK.VERIFY, one step: one shard after the other."""
+        shard, own = self._place_of(cursor)
+        [step] = yield from self._round([self.boards[shard].verify(repair=repair, cursor=own, count=count)])
+        return replace(step, cursor=self._cursor(shard, step.cursor))  # type: ignore[no-any-return]
+
+    def _place_of(self, cursor: str) -> tuple[int, str]:
+        """The shard that a step is in, and its own cursor."""
+        shard, _, own = "0:0".partition(":") if cursor == "0" else cursor.partition(":")
+        if not (own and shard.isdecimal() and int(shard) < len(self.boards)):
+            raise ValueError(f"expected '0' or a cursor that a step returned, got {cursor!r}")
+        return int(shard), own
+
+    def _cursor(self, shard: int, own: str) -> str:
+        """The cursor of the next step, in this shard or in the next."""
+        if own == "0":
+            return f"{shard + 1}:0" if shard + 1 < len(self.boards) else "0"
+        return f"{shard}:{own}"
+
+    # --- writes -----------------------------------------------------------------------------------------
 
     def _at_home(self, method: str, member: Name, *args: Any, **options: Any) -> Steps[Any]:
         """A call to the member's shard."""
@@ -247,6 +324,13 @@ class ShardedCalls:
         """RANK.INCR: the new score, or one for each field; None if KEEP refused the member."""
         return (yield from self._at_home("incr", member, delta, at=at))  # type: ignore[no-any-return]
 
+    def load(self, lines: Iterable[str | bytes], *, nx: bool = False) -> Steps[int]:
+        """RANK.LOAD to each shard, as `scan_lines` returns them: all or none of a shard's lines are written."""
+        parts: dict[int, list[str | bytes]] = {}
+        for line in lines:
+            parts.setdefault(self._home(json_name(json.loads(line)["member"])), []).append(line)
+        return sum((yield from self._round([self.boards[at].load(part, nx=nx) for at, part in parts.items()])))
+
     def set_data(self, member: Name, data: Mapping[str, str], *, nx: bool = False) -> Steps[int]:
         """RANK.SETDATA: set some attributes, as strings. Returns how many are new."""
         return (yield from self._at_home("set_data", member, data, nx=nx))  # type: ignore[no-any-return]
@@ -258,6 +342,10 @@ class ShardedCalls:
     def get_data(self, member: Name) -> Steps[dict[str, str] | None]:
         """RANK.GETDATA: all attributes as text."""
         return (yield from self._at_home("get_data", member))  # type: ignore[no-any-return]
+
+    def get_attributes(self, member: Name, *attributes: str) -> Steps[list[str | None] | None]:
+        """RANK.GETDATA with names: the text of each, or None."""
+        return (yield from self._at_home("get_attributes", member, *attributes))  # type: ignore[no-any-return]
 
     def del_data(self, member: Name, *attributes: str) -> Steps[int]:
         """RANK.DELDATA: remove some attributes, or all. Returns how many were removed."""
@@ -367,7 +455,9 @@ class ShardedCalls:
         rows = yield from self.range((page - 1) * size + 1, page * size, **options)
         return Page(page, -(-members // size), members, rows)
 
-    def around(self, member: Name, distance: int, **options: Unpack[ShardRead]) -> Steps[list[Row]]:
+    def around(
+        self, member: Name, distance: int, *, fill: bool = False, **options: Unpack[ShardRead]
+    ) -> Steps[list[Row]]:
         """The member and its neighbours; empty if it is not on the board. Three rounds."""
         _at_least(0, distance=distance)
         for _ in range(_MOST_TRIES):
@@ -375,27 +465,103 @@ class ShardedCalls:
             if row is None:
                 return []
             ranks = yield from self._round([self._count_before(board, row) for board in self.boards])
-            share = self._share(distance) + 1
+            share = self._share(2 * distance if fill else distance) + 1
             while True:
                 bounds = [(max(1, rank - share), rank + share) for rank in ranks]
                 windows = yield from self._windows(bounds, options)
                 if not any(other.member == row.member for window in windows for other in window.rows):
                     # It was written meanwhile, and is somewhere else now.
                     break
-                found = self._neighbours(windows, row, distance, self._kind(options))
+                found = self._neighbours(windows, row, distance, fill, self._kind(options))
                 if found is not None:
                     return self._shown(found, options)
                 share *= 2
         raise IncompleteAnswer(f"{text(argument(member))} was written all the time")
 
-    def _neighbours(self, windows: list[Window], row: Row, distance: int, kind: Kind) -> list[Row] | None:
+    def _neighbours(
+        self, windows: list[Window], row: Row, distance: int, fill: bool, kind: Kind
+    ) -> list[Row] | None:
         merged = merge(self.order, windows, kind)
         at = next((at for at, other in enumerate(merged.rows) if other.member == row.member), None) if merged else None
         if merged is None or at is None:
             return None
         position = merged.before + 1 + at
-        start = max(1, position - distance)
-        return merged.cut(start, position + distance + 1 - start)
+        start, stop = max(1, position - distance), position + distance
+        if fill:
+            if merged.is_last:
+                start = max(1, min(start, merged.before + len(merged.rows) - 2 * distance))
+            stop = start + 2 * distance
+        return merged.cut(start, stop + 1 - start)
+
+    def after(
+        self, n: int, score: Score, *, at: Moment | None = None, member: Name | None = None, **options: Unpack[ShardRead]
+    ) -> Steps[list[Row]]:
+        """The n rows after a given row or score: two rounds."""
+        _at_least(0, n=n)
+        calls: list[Call[Any]] = [board.after(1, score, at=at, member=member, kind="ORDINAL") for board in self.boards]
+        answers = yield from self._round(calls + [board.count() for board in self.boards])
+        nexts, counts = answers[: len(calls)], answers[len(calls) :]
+        located = [rows[0].rank - 1 if rows else count for rows, count in zip(nexts, counts)]
+        place = self.order.place_key(score, at, member)
+        return (yield from self._beside(located, n, lambda key: 0 if key[: len(place)] > place else -1, options))
+
+    def before(
+        self, n: int, score: Score, *, at: Moment | None = None, member: Name | None = None, **options: Unpack[ShardRead]
+    ) -> Steps[list[Row]]:
+        """The n rows just before a given row or score, best first: two rounds."""
+        _at_least(0, n=n)
+        calls = [board.before(1, score, at=at, member=member, kind="ORDINAL") for board in self.boards]
+        located = [rows[0].rank if rows else 0 for rows in (yield from self._round(calls))]
+        place = self.order.place_key(score, at, member)
+        side: Callable[[Key], int] = lambda key: 0 if key[: len(place)] < place else 1
+        return (yield from self._beside(located, n, side, options, back=True))
+
+    def by_score(
+        self,
+        low: Number | str,
+        high: Number | str,
+        *,
+        limit: tuple[int, int] | None = None,
+        **options: Unpack[ShardRead],
+    ) -> Steps[list[Row]]:
+        """Rows whose first field is within low … high; "(5", "inf" and "-inf" as in ZRANGE. Two rounds.
+
+        `limit` reads the rows that it skips: `after` is better for reading on.
+        """
+        offset, n = limit or (0, -1)
+        _at_least(0, offset=offset)
+        is_descending = self.order.is_descending()
+        better: tuple[Number | str, Number | str] = (_beyond(high), "inf") if is_descending else ("-inf", _beyond(low))
+        calls = [board.count(low, high) for board in self.boards] + [board.count(*better) for board in self.boards]
+        answers = yield from self._round(calls)
+        inside, located = answers[: len(self.boards)], answers[len(self.boards) :]
+        sign = -1 if is_descending else 1
+        (best, is_best_out), (worst, is_worst_out) = (_bound(end) for end in ((high, low) if is_descending else (low, high)))
+
+        def side(key: Key) -> int:
+            if key[0] < sign * best or (is_best_out and key[0] == sign * best):
+                return -1
+            return 1 if key[0] > sign * worst or (is_worst_out and key[0] == sign * worst) else 0
+
+        end = offset + n if n >= 0 else sys.maxsize
+        rows = yield from self._beside(located, end, side, options, most=max(inside))
+        return rows[offset:]
+
+    def scan(
+        self, cursor: str = "0", *, count: int | None = None, time: bool = False, data: bool = False
+    ) -> Steps[Scan]:
+        """One step of RANK.SCAN, one shard after the other; `scan_all` runs all of them."""
+        shard, own = self._place_of(cursor)
+        [step] = yield from self._round([self.boards[shard].scan(own, count=count, time=time, data=data)])
+        return Scan(self._cursor(shard, step.cursor), step.entries)
+
+    def scan_lines(
+        self, cursor: str = "0", *, count: int | None = None, time: bool = False, data: bool = False
+    ) -> Steps[tuple[str, list[str]]]:
+        """RANK.SCAN, one step: the next cursor, and lines that `load` takes."""
+        shard, own = self._place_of(cursor)
+        [step] = yield from self._round([self.boards[shard].scan_lines(own, count=count, time=time, data=data)])
+        return self._cursor(shard, step[0]), step[1]
 
     def percentile(self, member: Name) -> Steps[float | None]:
         """RANK.PERCENTILE in the whole board."""
@@ -460,6 +626,34 @@ class ShardedCalls:
             # A shard has more than its share of the rows, or somebody wrote meanwhile.
             slack, share = slack * 4, share * 2
 
+    def _beside(
+        self,
+        located: list[int],
+        n: int,
+        side: Callable[[Key], int],
+        options: ShardRead,
+        *,
+        back: bool = False,
+        most: int | None = None,
+    ) -> Steps[list[Row]]:
+        """The first n rows of side 0, or the last: -1 is before them, 1 behind. `located` rows are before that place."""
+        kind, slack = self._kind(options), 1
+        share = self._share(n) if most is None else min(self._share(n), most)
+        ahead, behind = (share, 0) if back else (0, share)
+        while True:
+            windows = yield from self._windows(
+                [(max(1, count + 1 - ahead - slack), count + behind + slack) for count in located], options
+            )
+            if merged := merge(self.order, windows, kind):
+                sides = [side(self.order.key(row)) for row in merged.rows]
+                first, last = bisect_left(sides, 0), bisect_left(sides, 1)
+                begins, ends = first > 0 or merged.before == 0, last < len(sides) or merged.is_last
+                is_enough = last - first >= n
+                if (begins or (back and is_enough)) and (ends or (is_enough and not back)):
+                    first, last = (max(first, last - n), last) if back else (first, min(last, first + n))
+                    return self._shown(merged.rows[first:last], options)
+            slack, ahead, behind = slack * 4, ahead * 2, behind * 2
+
     def _locate(self, target: int) -> Steps[Bounds]:
         """How many rows of each shard are among the first `target`, from … to; two rounds narrow it down."""
         counts = yield from self._round([board.count() for board in self.boards])
@@ -513,6 +707,18 @@ def _at_least(least: int, **values: int) -> None:
     for name, value in values.items():
         if value < least:
             raise ValueError(f"{name} takes {least} or more, got {value}")
+
+
+def _bound(bound: Number | str) -> tuple[Number, bool]:
+    """The number, and whether it is excluded itself."""
+    shown = text(argument(bound))
+    return number(shown.removeprefix("(")), shown.startswith("(")
+
+
+def _beyond(bound: Number | str) -> str:
+    """The bound of what is on its other side."""
+    shown = text(argument(bound))
+    return shown[1:] if shown.startswith("(") else f"({shown}"
 
 
 def _page_size(position: int) -> int:

@@ -54,6 +54,16 @@ def _limiting(build: Callable[Concatenate[Any, P], Call[Verdict]]) -> Callable[C
     return functools.wraps(build)(method)
 
 
+def _scan_all(self: Any, *, count: int | None = None, time: bool = False, data: bool = False) -> Iterator[Entry]:
+    """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
+    cursor = "0"
+    while True:
+        step = self.scan(cursor, count=count, time=time, data=data)
+        yield from step.entries
+        if (cursor := step.cursor) == "0":
+            return
+
+
 class Leaderboard(BaseLeaderboard[Sync]):
     __doc__ = BaseLeaderboard.__doc__
     _link = Sync
@@ -102,15 +112,7 @@ class Leaderboard(BaseLeaderboard[Sync]):
     get_data = sync(BoardCalls.get_data)
     get_attributes = sync(BoardCalls.get_attributes)
     del_data = sync(BoardCalls.del_data)
-
-    def scan_all(self, *, count: int | None = None, time: bool = False, data: bool = False) -> Iterator[Entry]:
-        """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
-        cursor = "0"
-        while True:
-            step = self.scan(cursor, count=count, time=time, data=data)
-            yield from step.entries
-            if (cursor := step.cursor) == "0":
-                return
+    scan_all = _scan_all
 
 
 class ShardedLeaderboard(BaseShardedLeaderboard[Sync]):
@@ -121,13 +123,19 @@ class ShardedLeaderboard(BaseShardedLeaderboard[Sync]):
     shard = sync(ShardedCalls.shard)
     create = sync(ShardedCalls.create)
     migrate = sync(ShardedCalls.migrate)
+    alter = sync(ShardedCalls.alter)
+    info = sync(ShardedCalls.info)
+    clear = sync(ShardedCalls.clear)
+    verify = sync(ShardedCalls.verify)
     add = sync(ShardedCalls.add)
     add_many = sync(ShardedCalls.add_many)
     incr = sync(ShardedCalls.incr)
     remove = sync(ShardedCalls.remove)
+    load = sync(ShardedCalls.load)
     set_data = sync(ShardedCalls.set_data)
     put_data = sync(ShardedCalls.put_data)
     get_data = sync(ShardedCalls.get_data)
+    get_attributes = sync(ShardedCalls.get_attributes)
     del_data = sync(ShardedCalls.del_data)
     count = sync(ShardedCalls.count)
     score = sync(ShardedCalls.score)
@@ -137,6 +145,12 @@ class ShardedLeaderboard(BaseShardedLeaderboard[Sync]):
     range = sync(ShardedCalls.range)
     page = sync(ShardedCalls.page)
     around = sync(ShardedCalls.around)
+    by_score = sync(ShardedCalls.by_score)
+    after = sync(ShardedCalls.after)
+    before = sync(ShardedCalls.before)
+    scan = sync(ShardedCalls.scan)
+    scan_lines = sync(ShardedCalls.scan_lines)
+    scan_all = _scan_all
     percentile = sync(ShardedCalls.percentile)
     for_score = sync(ShardedCalls.for_score)
 
