@@ -446,20 +446,31 @@ export class ShardedLeaderboard<const S extends Omit<Schema, 'periods' | 'offset
   /** RANK.SHARD: the key of a member. */
   shard(member: Name): Promise<string>;
   /** Creates all shards. Other writes create those they need. */
-  create(): Promise<void>;
+  create(options?: { adopt?: boolean }): Promise<void>;
   migrate(): Promise<void>;
+  /** RANK.ALTER of all shards. */
+  alter(changes: Pick<Alteration, 'keep' | 'update' | 'data' | 'owned'>): Promise<void>;
+  /** `members` and `overflow` are sums over all shards; the rest is of the first shard that there is. */
+  info(): Promise<BoardInfo | null>;
   clear(): Promise<number>;
+  /** One step, one shard after the other; `cursor` is '0' when it was the last. */
+  verify(options?: { repair?: boolean; cursor?: string; count?: number }): Promise<Verification>;
   add(member: Name, score: NewScore, options?: WriteOptions): Promise<number>;
   /** All or none of a shard's members are written. */
   addMany(scores: Scores, options?: WriteOptions): Promise<number>;
   incr(member: Name, delta: Score, options?: { at?: Moment }): Promise<ScoreOf<S> | null>;
   remove(...members: Name[]): Promise<number>;
+  /** All or none of a shard's lines are written. */
+  load(lines: readonly string[], options?: { nx?: boolean }): Promise<number>;
   setData(member: Name, data: Record<string, string>, options?: { nx?: boolean }): Promise<number>;
   putData(member: Name, data: Data): Promise<void>;
   getData(member: Name): Promise<Record<string, string> | null>;
+  getAttributes(member: Name, ...attributes: string[]): Promise<(string | null)[] | null>;
   delData(member: Name, ...attributes: string[]): Promise<number>;
   score(member: Name): Promise<ScoreOf<S> | null>;
   count(low?: Value | string, high?: Value | string): Promise<number>;
+  /** The rank that a newcomer with this score would get. */
+  forScore(score: Score, options?: Place & Pick<ShardReadOptions, 'kind'>): Promise<number>;
   get(member: Name, options?: ShardReadOptions): Promise<Row | null>;
   /** The ranking within a group, such as friends. */
   among(members: readonly Name[], options?: ShardReadOptions): Promise<GroupRow[]>;
@@ -467,7 +478,19 @@ export class ShardedLeaderboard<const S extends Omit<Schema, 'periods' | 'offset
   /** By position, from 1, both ends included; negative positions count from the end. */
   range(start: number, stop: number, options?: ShardReadOptions): Promise<Row[]>;
   page(page: number, size: number, options?: ShardReadOptions): Promise<Page>;
-  around(member: Name, distance: number, options?: ShardReadOptions): Promise<Row[]>;
+  around(member: Name, distance: number, options?: ShardReadOptions & { fill?: boolean }): Promise<Row[]>;
+  /** The n rows after a given row or score. */
+  after(n: number, score: Score, options?: ShardReadOptions & Place): Promise<Row[]>;
+  /** The n rows just before a given row or score, best first. */
+  before(n: number, score: Score, options?: ShardReadOptions & Place): Promise<Row[]>;
+  /** Rows whose first field is within low … high. `limit` reads the rows that it skips: `after` is better for reading on. */
+  byScore(low: Value | string, high: Value | string, options?: ShardReadOptions & { limit?: readonly [number, number] }): Promise<Row[]>;
+  /** One step, one shard after the other; `scanAll` runs all of them. */
+  scan(cursor?: string, options?: ScanOptions): Promise<{ cursor: string; entries: Entry[] }>;
+  /** One step: lines that `load` takes. */
+  scanLines(cursor?: string, options?: ScanOptions): Promise<{ cursor: string; lines: string[] }>;
+  /** A complete scan. Returns every member that stays on the board; some may be returned twice. */
+  scanAll(options?: ScanOptions): AsyncGenerator<Entry>;
   percentile(member: Name): Promise<number | null>;
 }
 

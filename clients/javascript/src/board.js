@@ -400,6 +400,16 @@ export class BoardCalls {
   }
 }
 
+/** All entries, by as many steps of `scan` as it takes. */
+export async function* scanAll(board, options) {
+  let cursor = '0';
+  do {
+    const step = await board.scan(cursor, options);
+    yield* step.entries;
+    cursor = step.cursor;
+  } while (cursor !== '0');
+}
+
 /** A field as RANK.INFO shows it. */
 function fieldText(field) {
   const [name, ...words] = wordsOf(field);

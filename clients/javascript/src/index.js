@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { BoardCalls, migration } from './board.js';
+import { BoardCalls, migration, scanAll } from './board.js';
 import { milliseconds, noMore, raw } from './call.js';
 import { ScheduleCalls } from './due.js';
 import { LeaseDenied, LeaseLost } from './errors.js';
@@ -28,13 +28,8 @@ export class Leaderboard extends sends(BoardCalls) {
     await run(this.client, migration(this.calls, await this.info()));
   }
 
-  async *scanAll(options) {
-    let cursor = '0';
-    do {
-      const step = await this.scan(cursor, options);
-      yield* step.entries;
-      cursor = step.cursor;
-    } while (cursor !== '0');
+  scanAll(options) {
+    return scanAll(this, options);
   }
 }
 

@@ -10,14 +10,17 @@ export class Order {
     // A field may be called asc.
     const words = fields.length ? fields.map((field) => wordsOf(field.toUpperCase()).slice(1)) : [[order.toUpperCase()]];
     this.signs = words.map((field) => (field.includes('ASC') ? 1 : -1));
-    const rule = wordsOf(ties.toUpperCase())[0];
+    const [rule, unit] = wordsOf(ties.toUpperCase());
+    this.unit = unit === 'S' ? 1000 : 1;
     this.time = rule === 'SHARED' ? 0 : rule === 'LAST' ? -1 : 1;
     this.kind = rule === 'SHARED' ? 'COMPETITION' : 'ORDINAL';
   }
 
   byFields(a, b) {
     for (const [at, sign] of this.signs.entries()) {
-      if (a.scores[at] !== b.scores[at]) return a.scores[at] < b.scores[at] ? -sign : sign;
+      // Not by !==, of which 5 and 5n are two.
+      if (a.scores[at] < b.scores[at]) return -sign;
+      if (a.scores[at] > b.scores[at]) return sign;
     }
     return 0;
   }
@@ -25,6 +28,14 @@ export class Order {
   /** Whether the scores of a change are better than before, or are the first ones. */
   isBetter(scores, previous) {
     return scores !== null && (previous === null || this.byFields({ scores }, { scores: previous }) < 0);
+  }
+
+  /** A row and a place: what the place leaves out is equal. Without a time, its name counts on SHARED boards alone. */
+  compareToPlace(row, { scores, time, member }) {
+    const byFields = this.byFields(row, { scores });
+    if (byFields !== 0 || (time === undefined && this.time !== 0)) return byFields;
+    const byTime = this.time === 0 ? 0 : this.time * (row.time - Math.floor(time / this.unit) * this.unit);
+    return byTime || (member === undefined ? 0 : this.signs[0] * byName(row, { member }));
   }
 
   compare(a, b) {

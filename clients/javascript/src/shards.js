@@ -5,8 +5,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { BoardCalls, migration } from './board.js';
-import { Call, listOf, milliseconds, noMore, text } from './call.js';
+import { BoardCalls, migration, scanAll } from './board.js';
+import { Call, jsonName, listOf, milliseconds, moment, noMore, number, numbers, text } from './call.js';
 import { IncompleteAnswer, OutcomeUnknown, isOutage, isRefusal } from './errors.js';
 import { Order, byName } from './order.js';
 import { READS, run, senderOf, within } from './run.js';
@@ -83,6 +83,13 @@ function atLeast(least, values) {
   for (const [name, value] of Object.entries(values)) {
     if (!(value >= least)) throw new RangeError(`${name} takes ${least} or more, got ${value}`);
   }
+}
+
+/** A bound of scores: its number, whether that is excluded itself, and the bound of what is on its other side. */
+function boundOf(value) {
+  const shown = String(value).toLowerCase().replace('infinity', 'inf');
+  const isOut = shown.startsWith('(');
+  return { score: number(shown.slice(isOut ? 1 : 0)), isOut, beyond: isOut ? shown.slice(1) : `(${shown}` };
 }
 
 /** The smallest size of pages of which one holds this position and the next. */
@@ -162,10 +169,10 @@ export class ShardedLeaderboard {
     return this.#ask(new Call('RANK.SHARD', [this.name, this.keys.length, member], text));
   }
 
-  // --- writes ---------------------------------------------------------------------------------------------
+  // --- the board ------------------------------------------------------------------------------------------
 
-  async create() {
-    await this.#all((board) => board.create());
+  async create(options) {
+    await this.#all((board) => board.create(options));
   }
 
   async migrate() {
@@ -173,9 +180,44 @@ export class ShardedLeaderboard {
     await this.#all((board, shard) => migration(board, infos[shard]));
   }
 
+  async alter(changes) {
+    const { keep: _keep, update: _update, data, owned: _owned, ...rest } = changes;
+    noMore(rest);
+    const hashes = data ? keysOf(data, this.keys.length) : [];
+    await this.#all((board, shard) => board.alter(data ? { ...changes, data: hashes[shard] } : changes));
+  }
+
+  async info() {
+    const infos = await this.#all((board) => board.info());
+    const shard = infos.findIndex((info) => info !== null);
+    if (shard < 0) return null;
+    const total = (name) => sum(infos.map((info) => info?.[name] ?? 0));
+    const suffix = this.keys[shard].slice(this.name.length);
+    const { data } = infos[shard];
+    const hash = data?.endsWith?.(suffix) ? data.slice(0, -suffix.length) : data;
+    return { ...infos[shard], members: total('members'), overflow: total('overflow'), data: hash, shard: null };
+  }
+
   async clear() {
     return sum(await this.#all((board) => board.clear()));
   }
+
+  verify({ cursor, ...options } = {}) {
+    return this.#step(cursor, (board, own) => board.verify({ ...options, cursor: own }));
+  }
+
+  /** One step in one shard, whose number is in the cursor. The next one is in this shard or in the next. */
+  async #step(cursor = '0', describe) {
+    const [, digits, own] = /^(\d+):(.+)$/.exec(cursor === '0' ? '0:0' : cursor) ?? [];
+    const board = this.#boards[digits];
+    if (!board) throw new RangeError(`expected '0' or a cursor that a step returned, got ${cursor}`);
+    const step = await this.#ask(describe(board, own));
+    const shard = Number(digits);
+    const next = shard + 1 < this.#boards.length ? `${shard + 1}:0` : '0';
+    return { ...step, cursor: step.cursor === '0' ? next : `${shard}:${step.cursor}` };
+  }
+
+  // --- writes ---------------------------------------------------------------------------------------------
 
   /** The names of members, or members with their scores, by shard. */
   #byHome(members, name = (member) => member) {
@@ -205,6 +247,11 @@ export class ShardedLeaderboard {
     return sum(await this.#round(this.#byHome(members).map(([home, part]) => this.#boards[home].remove(...part))));
   }
 
+  async load(lines, options) {
+    const parts = this.#byHome(lines, (line) => jsonName(JSON.parse(line).member));
+    return sum(await this.#round(parts.map(([home, part]) => this.#boards[home].load(part, options))));
+  }
+
   setData(member, data, options) {
     return this.#at(member, (board) => board.setData(member, data, options));
   }
@@ -217,18 +264,30 @@ export class ShardedLeaderboard {
     return this.#at(member, (board) => board.getData(member));
   }
 
+  getAttributes(member, ...attributes) {
+    return this.#at(member, (board) => board.getAttributes(member, ...attributes));
+  }
+
   delData(member, ...attributes) {
     return this.#at(member, (board) => board.delData(member, ...attributes));
   }
 
   // --- reads ----------------------------------------------------------------------------------------------
 
-  score(member) {
+  async score(member, options = {}) {
+    noMore(options);
     return this.#at(member, (board) => board.score(member));
   }
 
-  async count(low, high) {
+  async count(low, high, options = {}) {
+    noMore(options);
     return sum(await this.#all((board) => board.count(low, high)));
+  }
+
+  async forScore(score, { kind, at, member, ...rest } = {}) {
+    const of = this.#kind({ kind, ...rest });
+    const ranks = await this.#all((board) => board.forScore(score, { kind: of, at, member }));
+    return 1 + sum(ranks) - ranks.length;
   }
 
   async get(member, options = {}) {
@@ -292,14 +351,14 @@ export class ShardedLeaderboard {
     return { page, pages: Math.ceil(members / size), members, rows };
   }
 
-  async around(member, distance, options = {}) {
+  async around(member, distance, { fill = false, ...options } = {}) {
     atLeast(0, { distance });
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const row = await this.#find(member, { kind: 'ORDINAL' });
       if (row === null) return [];
       const isIt = (other) => byName(other, row) === 0;
       const ranks = await this.#all((board) => this.#countBefore(board, row));
-      let share = this.#share(distance) + 1;
+      let share = this.#share(fill ? 2 * distance : distance) + 1;
       for (;;) {
         const windows = await this.#windows(ranks.map((rank) => [Math.max(1, rank - share), rank + share]), options);
         // If it was written meanwhile, it is somewhere else now.
@@ -308,8 +367,9 @@ export class ShardedLeaderboard {
         const at = merged ? merged.rows.findIndex(isIt) : -1;
         if (at >= 0) {
           const position = merged.before + 1 + at;
-          const start = Math.max(1, position - distance);
-          const found = cut(merged, start, position + distance + 1 - start);
+          let start = Math.max(1, position - distance);
+          if (fill && merged.isLast) start = Math.max(1, Math.min(start, merged.before + merged.rows.length - 2 * distance));
+          const found = cut(merged, start, (fill ? start + 2 * distance : position + distance) + 1 - start);
           if (found) return shown(found, options);
         }
         share *= 2;
@@ -318,7 +378,57 @@ export class ShardedLeaderboard {
     throw new IncompleteAnswer(`${member} was written all the time`);
   }
 
-  async percentile(member) {
+  async after(n, score, { at, member, ...options } = {}) {
+    atLeast(0, { n });
+    this.#kind(options);
+    const [rows, counts] = await Promise.all([
+      this.#all((board) => board.after(1, score, { at, member, kind: 'ORDINAL' })), this.#all((board) => board.count()),
+    ]);
+    const located = rows.map(([row], shard) => (row ? row.rank - 1 : counts[shard]));
+    const place = placeOf(score, at, member);
+    return this.#beside(located, n, (row) => (this.#order.compareToPlace(row, place) > 0 ? 0 : -1), options);
+  }
+
+  async before(n, score, { at, member, ...options } = {}) {
+    atLeast(0, { n });
+    this.#kind(options);
+    const rows = await this.#all((board) => board.before(1, score, { at, member, kind: 'ORDINAL' }));
+    const place = placeOf(score, at, member);
+    const side = (row) => (this.#order.compareToPlace(row, place) < 0 ? 0 : 1);
+    return this.#beside(rows.map(([row]) => row?.rank ?? 0), n, side, options, { isBack: true });
+  }
+
+  async byScore(low, high, { limit: [offset, n] = [0, -1], ...options } = {}) {
+    atLeast(0, { offset });
+    this.#kind(options);
+    const sign = this.#order.signs[0];
+    const [best, worst] = (sign < 0 ? [high, low] : [low, high]).map(boundOf);
+    const [inside, located] = await Promise.all([
+      this.#all((board) => board.count(low, high)),
+      this.#all((board) => (sign < 0 ? board.count(best.beyond, 'inf') : board.count('-inf', best.beyond))),
+    ]);
+    const isAbove = ({ score, isOut }, value) => (isOut ? value >= score : value > score);
+    const isBelow = ({ score, isOut }, value) => (isOut ? value <= score : value < score);
+    const [isBetter, isWorse] = sign < 0 ? [isAbove, isBelow] : [isBelow, isAbove];
+    const side = ({ score }) => (isBetter(best, score) ? -1 : isWorse(worst, score) ? 1 : 0);
+    const rows = await this.#beside(located, n < 0 ? Infinity : offset + n, side, options, { most: Math.max(...inside) });
+    return rows.slice(offset);
+  }
+
+  scan(cursor, options) {
+    return this.#step(cursor, (board, own) => board.scan(own, options));
+  }
+
+  scanLines(cursor, options) {
+    return this.#step(cursor, (board, own) => board.scanLines(own, options));
+  }
+
+  scanAll(options) {
+    return scanAll(this, options);
+  }
+
+  async percentile(member, options = {}) {
+    noMore(options);
     const row = await this.#find(member, {});
     if (row === null) return null;
     const isWorse = (other) => this.#order.byFields(other, row) > 0;
@@ -365,6 +475,27 @@ export class ShardedLeaderboard {
       const found = merged && cut(merged, start, n);
       // If not, a shard has more than its share of the rows, or somebody wrote meanwhile.
       if (found) return shown(found, options);
+    }
+  }
+
+  /**
+   * The first n rows of side 0, or the last: those of side -1 are before them, those of 1 behind. In each shard `located`
+   * rows are before that place.
+   */
+  async #beside(located, n, side, options, { isBack = false, most = Infinity } = {}) {
+    const share = Math.min(this.#share(n), most);
+    let [ahead, behind] = isBack ? [share, 0] : [0, share];
+    for (let slack = 1; ; slack *= 4, ahead *= 2, behind *= 2) {
+      const bounds = located.map((count) => [Math.max(1, count + 1 - ahead - slack), count + behind + slack]);
+      const merged = merge(this.#order, await this.#windows(bounds, options), this.#kind(options));
+      if (!merged) continue;
+      const { rows } = merged;
+      const [first, last] = [partition(rows, (row) => side(row) < 0), partition(rows, (row) => side(row) <= 0)];
+      const isEnough = last - first >= n;
+      const begins = first > 0 || merged.before === 0 || (isBack && isEnough);
+      const ends = last < rows.length || merged.isLast || (!isBack && isEnough);
+      // If not, a shard has more than its share of the rows, or somebody wrote meanwhile.
+      if (begins && ends) return shown(isBack ? rows.slice(Math.max(first, last - n), last) : rows.slice(first, Math.min(last, first + n)), options);
     }
   }
 
@@ -418,6 +549,13 @@ export class ShardedLeaderboard {
 
 // What a write may be sent again after: the server refused it, or it was not sent.
 const didNotHappen = (error) => isRefusal(error) || (isOutage(error) && !(error instanceof OutcomeUnknown));
+
+const given = (value) => value !== undefined && value !== null;
+
+/** A place in the board, as rows are compared to it. */
+const placeOf = (score, at, member) => ({
+  scores: numbers(score), time: given(at) ? moment(at) : undefined, member: given(member) ? member : undefined,
+});
 
 /** Shards are always asked for the tie time, to compare by it. */
 function shown(rows, { time = false }) {

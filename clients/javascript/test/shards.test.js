@@ -60,8 +60,23 @@ for (const schema of SCHEMAS) {
           assert.deepEqual(await cut.percentile(name), await whole.percentile(name));
           for (const distance of [0, 3, 150]) {
             assert.deepEqual(await cut.around(name, distance, timed), await whole.around(name, distance, timed));
+            const filled = { ...timed, fill: true };
+            assert.deepEqual(await cut.around(name, distance, filled), await whole.around(name, distance, filled));
           }
         }
+        for (const [n, score, place] of await places(whole, names)) {
+          const options = { ...timed, ...place };
+          assert.deepEqual(await cut.after(n, score, options), await whole.after(n, score, options), `after ${n} ${score} ${JSON.stringify(place)}`);
+          assert.deepEqual(await cut.before(n, score, options), await whole.before(n, score, options), `before ${n} ${score} ${JSON.stringify(place)}`);
+        }
+        for (const [low, high] of [[3, 5], ['(3', 5n], [3, '(5'], ['(3', '(4'], [5, 3], ['-inf', Infinity], [9, 12], [-Infinity, 0]]) {
+          for (const limit of [undefined, [0, 3], [2, 10], [40, -1], [999, 5]]) {
+            const options = { kind, limit };
+            assert.deepEqual(await cut.byScore(low, high, options), await whole.byScore(low, high, options), `${low} ${high} ${limit}`);
+          }
+        }
+        const { scores } = await whole.get(names[9]);
+        assert.equal(await cut.forScore(scores, { kind }), await whole.forScore(scores, { kind }));
         const group = [...names.filter((_, at) => at % 7 === 0), 'nobody', names[0]];
         assert.deepEqual(await cut.among(group, { kind }), await whole.among(group, { kind }));
       }
@@ -71,6 +86,85 @@ for (const schema of SCHEMAS) {
     }
   });
 }
+
+/** Of members, of equals, between members, and at both ends; of each a few rows, and all. */
+async function places(whole, names) {
+  const found = [];
+  for (const name of [names[0], names[99], names.at(-1)]) {
+    const { scores, time } = await whole.get(name, { time: true });
+    const at = time === null ? {} : { at: time };
+    for (const place of [{}, { member: name }, { ...at, member: name }, { ...at, member: 'member 5x' }, at]) {
+      for (const n of [0, 1, 20, 1000]) found.push([n, scores, place]);
+    }
+    found.push([20, scores.map(() => 0), {}], [20, scores.map(() => 7n), {}]);
+  }
+  return found;
+}
+
+test('integers beyond 2^53, and tie times in seconds', async () => {
+  const schema = { fields: ['score INT'], ties: 'LAST S', since: start };
+  const large = 2n ** 60n;
+  for (const cluster of clusters) {
+    await flushAll();
+    const boards = [new Leaderboard(single, 'whole', schema), new ShardedLeaderboard(cluster, 'cut', 4, schema)];
+    for (const board of boards) {
+      for (let n = 0; n < 20; n++) await board.add(`m${n}`, large + BigInt(n % 5), { at: start + 1000 * (n % 3) });
+    }
+    const ask = (board) => Promise.all([
+      board.after(9, large + 3n), board.before(9, large + 1n, { at: start + 1999 }),
+      board.after(9, large + 1n, { at: start + 1999 }), board.before(9, large + 2n, { at: start + 1000, member: 'm7' }),
+      board.byScore(large + 1n, large + 2n), board.byScore(`(${large + 1n}`, '+inf'),
+    ]);
+    const [expected, got] = await Promise.all(boards.map(ask));
+    assert.deepEqual(got, expected);
+    assert.ok(expected.every((rows) => rows.length > 3), JSON.stringify(expected));
+  }
+});
+
+test('scans, RANK.INFO, ALTER and CLEAR', async () => {
+  const sorted = async (entries) => {
+    const all = [];
+    for await (const entry of entries) all.push(entry);
+    return all.sort((a, b) => Buffer.compare(Buffer.from(a.member), Buffer.from(b.member)));
+  };
+  for (const cluster of clusters) {
+    await flushAll();
+    const schema = { fields: ['gold INT'], ties: 'FIRST', keep: 900, data: 'who' };
+    const empty = new ShardedLeaderboard(cluster, 'cut', 8, schema);
+    assert.deepEqual([await empty.info(), await empty.clear(), await empty.after(3, 5), await empty.byScore(3, 5)], [null, 0, [], []]);
+    const { whole, cut, names } = await boards(cluster, schema, 100);
+    assert.deepEqual(await sorted(cut.scanAll({ count: 5, time: true })), await sorted(whole.scanAll({ time: true })));
+    const other = new ShardedLeaderboard(cluster, 'other', 4, schema);
+    for (let [cursor, lines] = ['0', []]; ;) {
+      ({ cursor, lines } = await cut.scanLines(cursor, { count: 5, time: true }));
+      await other.load(lines);
+      if (cursor === '0') break;
+    }
+    assert.deepEqual(await other.top(200, { time: true }), await whole.top(200, { time: true }));
+    let checked = 0;
+    for (let step = { cursor: '0' }, first = true; first || step.cursor !== '0'; first = false) {
+      step = await cut.verify({ cursor: step.cursor, count: 5 });
+      checked += step.checked;
+    }
+    assert.equal(checked, 100);
+    for (const cursor of ['x', '8:0', '-1:0', '1', '1:', '']) await assert.rejects(cut.scan(cursor), { name: 'RangeError', message: /a cursor that a step returned/ });
+
+    const info = async (board) => ({ ...(await board.info()), shard: null, schema: null, since: null });
+    for (const changes of [{}, { keep: 500, update: 'BEST' }, { keep: null, data: null }, { data: 'others', owned: true }]) {
+      if (Object.keys(changes).length) for (const board of [whole, cut]) await board.alter(changes);
+      assert.deepEqual(await info(cut), await info(whole));
+    }
+    assert.equal((await cut.info()).data, 'others');
+    for (const board of [whole, cut]) {
+      await board.setData(names[3], { team: 'red' });
+      assert.deepEqual(await board.getAttributes(names[3], 'team', 'size'), ['red', null]);
+      assert.deepEqual([await board.clear(), await board.count()], [100, 0]);
+    }
+    for (const wrong of [cut.alter({ periods: [] }), cut.score('ann', { period: 'day' }), cut.after(3, 5, { n: 1 })]) {
+      await assert.rejects(wrong, { name: 'TypeError', message: /unknown option/ });
+    }
+  }
+});
 
 test('attributes, errors and keys', async () => {
   for (const cluster of clusters) {
@@ -84,7 +178,7 @@ test('attributes, errors and keys', async () => {
     for (const name of ['ann', '{x}', Buffer.from([255, 0])]) assert.ok(board.keys.includes(await board.shard(name)));
     await assert.rejects(async () => board.top(3, { kind: 'DENSE' }), TypeError);
     assert.throws(() => new ShardedLeaderboard(cluster, 'game', 3), RangeError);
-    const wrong = [board.range(0, 5), board.range(1, 0), board.top(-1), board.page(0, 5), board.page(1, 0), board.around('ann', -1)];
+    const wrong = [board.range(0, 5), board.range(1, 0), board.top(-1), board.page(0, 5), board.page(1, 0), board.around('ann', -1), board.after(-1, 5), board.byScore(0, 5, { limit: [-1, 5] })];
     for (const question of wrong) await assert.rejects(question, { name: 'RangeError', message: /(takes [01] or more|positions begin at 1.*), got/ });
   }
 });
