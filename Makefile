@@ -75,6 +75,9 @@ page-setup: ## install the packages that the page of make play needs
 page: page-setup ## serve the page of make play for the server at REDIS_URL, on WEB_PORT (8080) of WEB_HOST (127.0.0.1)
 	@exec env $(WITH_NODE) WEB_PORT=$(WEB_PORT) node examples/arena/server.js
 
+# Most of the time, tests with real servers wait: for leases, timeouts, failovers.
+TEST_THREADS ?= $(shell expr 2 \* $$(nproc 2>/dev/null || sysctl -n hw.ncpu))
+
 test: ## run all checks: formatting, clippy, unit tests, and tests with real servers
 	@scripts/setup.sh test
 	cargo fmt --check
@@ -83,7 +86,7 @@ test: ## run all checks: formatting, clippy, unit tests, and tests with real ser
 	cargo build --release
 	cargo clippy --all-targets -- -D warnings
 	cargo test --lib
-	REDIS_RANK_SO='$(MODULE)' cargo test --test integration
+	REDIS_RANK_SO='$(MODULE)' cargo test --test integration -- --test-threads $(TEST_THREADS)
 
 PYTHON ?= python3
 VENV := $(CURDIR)/.servers/venv-$(notdir $(PYTHON))
