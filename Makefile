@@ -132,7 +132,7 @@ test-dist: ## run a part of the tests on what make dist builds; DIST_TESTS are f
 	@scripts/setup.sh test
 	$(MAKE) --no-print-directory dist
 	REDIS_RANK_SO='$(DIST_MODULE)' RANK_DIST='$(abspath $(DIST_DIR))' \
-		cargo test --test integration -- --include-ignored $(DIST_TESTS)
+		cargo test --test integration -- --include-ignored --skip write_the_fixtures $(DIST_TESTS)
 
 fixtures: ## freeze what this version stores, for all later versions to read: tests/fixtures/VERSION.json
 	cargo build --release

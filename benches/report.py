@@ -132,7 +132,7 @@ def draw():
             save(name, title, label, 10 if figure == "ms" else 2, **below)
 
         dots("overview", "redis-rank beside core commands and Lua scripts",
-             "← slower        times as fast        faster →", overview, "ratio")
+             "times as fast (left of 1: slower, right of 1: faster)", overview, "ratio")
         dots("memory", "Memory of a member, an item or a limiter", "bytes", find("memory"), "bytes")
         dots("blocking", "Execution time of one command on a large board", "ms", find("blocking"), "ms")
         plt.figure(figsize=(7, 4))
