@@ -96,51 +96,142 @@ def page():
     return re.sub(r"<!--=(.*?)-->.*?<!--/-->", inline, text, flags=re.S)
 
 
+# Rows of a chart, in groups: what a row is called, and the section, name and other side of its records.
+OVERVIEW = {
+    "Compared with the core command": [
+        ("RANK.ADD, one score / ZADD", "core", "RANK.ADD", "ZADD"),
+        ("RANK.ADD, three integers / ZADD", "core", "RANK.ADD, three INT", "ZADD"),
+        ("RANK.ADD, score and time / ZADD", "core", "RANK.ADD, FLOAT with TIES FIRST", "ZADD"),
+        ("RANK.GET / ZREVRANK", "core", "RANK.GET", "ZREVRANK"),
+    ],
+    "Compared with a Lua script that does the same": [
+        ("RANK.ADD, keeping the best 500", "scripts", "RANK.ADD, KEEP 500, of a stream", "*"),
+        ("RANK.ADD, three integers", "scripts", "RANK.ADD, three INT", "*"),
+        ("RANK.AROUND", "scripts", "RANK.AROUND 5", "*"),
+        ("DUE.CLAIM and DUE.ACK", "schedules", "DUE.CLAIM, DUE.ACK", "Lua*"),
+    ],
+    "A rate limit": [
+        ("RATE.CHECK GCRA / Lua script", "limits", "RATE.CHECK GCRA", "Lua*"),
+        ("RATE.CHECK GCRA / INCR alone", "limits", "RATE.CHECK GCRA", "INCR"),
+    ],
+}
+MEMORY = {
+    "A member of a board": [
+        ("sorted set (ZADD)", "memory", "sorted set (ZADD)", "*"),
+        ("one score", "memory", "plain: one score", "*"),
+        ("three integers", "memory", "coded: three INT", "*"),
+        ("score and time", "memory", "coded: FLOAT with TIES FIRST", "*"),
+        ("with one index entry", "memory", "coded, index entry: 63*", "*"),
+        ("by hand: sorted set and hash", "memory", "by hand: sorted set + hash*", "*"),
+    ],
+    "A limiter, one key": [
+        ("string with an expiry (SET PX)", "memory", "string with*", "*"),
+        ("FIXED", "memory", "limiter: FIXED", "*"),
+        ("GCRA", "memory", "limiter: GCRA", "*"),
+        ("SLIDING, one call", "memory", "limiter: SLIDING, one call", "*"),
+    ],
+}
+BLOCKING = {
+    "1,000 members": [
+        ("RANK.ADD", "blocking", "RANK.ADD of 1,000 members", "*"),
+        ("RANK.TOPN", "blocking", "RANK.TOPN 1000", "*"),
+        ("RANK.AMONG", "blocking", "RANK.AMONG of 1,000 members", "*"),
+        ("RANK.SCAN", "blocking", "RANK.SCAN COUNT 1000", "*"),
+    ],
+    "100,000 members": [
+        ("RANK.TRIM", "blocking", "RANK.TRIM, 100,000 members leave", "*"),
+        ("RANK.STATS, all scores", "blocking", "RANK.STATS JSON, all scores", "*"),
+        ("RANK.TOPN, all members", "blocking", "RANK.TOPN, all members", "*"),
+        ("RANK.GET DENSE", "blocking", "RANK.GET DENSE, 100,000 scores", "*"),
+        ("ZREVRANGE 0 -1 WITHSCORES", "blocking", "ZREVRANGE 0 -1 WITHSCORES", "*"),
+        ("COPY", "blocking", "COPY", "*"),
+    ],
+}
+# What is measured for comparison.
+CORE = ["sorted set (ZADD)", "by hand: sorted set and hash", "string with an expiry (SET PX)", "COPY",
+        "ZREVRANGE 0 -1 WITHSCORES"]
+OURS, THEIRS = "#2f81c7", "#d0722b"
+
+
 def draw():
     import matplotlib.pyplot as plt
-    overview = [it for section, beside in [("core", "*"), ("scripts", "*"), ("limits", "[IL]*"), ("schedules", "*")]
-                for it in find(section, beside=beside, members=100_000)]
-    for mode in ("light", "dark"):
-        plt.style.use(["default", *["dark_background"] * (mode == "dark")])
-        paper = dict.fromkeys(["figure.facecolor", "axes.facecolor"], "#ffffff" if mode == "light" else "#0d1117")
-        plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "redis-rank", "axes.titlelocation": "left",
-                             "axes.spines.top": False, "axes.spines.right": False, **paper})
 
-        def save(name, title, label, base=10, **legend):
-            plt.title(title)
-            plt.xlabel(label)
-            plt.xscale("log", base=base)
-            plt.gca().xaxis.set_major_formatter(lambda value, _: f"{value:,g}" if value < 1e5 else f"{value:,.0f}")
-            plt.grid(alpha=0.25)
-            plt.legend(frameon=False, **legend)
-            plt.savefig(ROOT / f"docs/charts/{name}-{mode}.svg", bbox_inches="tight", metadata={"Date": None})
-            plt.close()
+    def style(ink, paper):
+        plt.style.use("default")
+        inked = ["text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"]
+        plt.rcParams.update({**dict.fromkeys(inked, ink), "figure.facecolor": paper, "axes.facecolor": paper,
+                             "svg.fonttype": "none", "svg.hashsalt": "redis-rank", "font.size": 10.5,
+                             "axes.titlelocation": "left", "axes.titlesize": 12, "axes.spines.top": False,
+                             "axes.spines.right": False})
 
-        def dots(name, title, label, records, figure):
-            lines = grouped(records, "name", "beside")
-            height = plt.figure(figsize=(7, 0.9 + 0.24 * len(lines))).get_figheight()
-            for server, marker in zip(SERVERS, "os^Dv"):
-                at = [(it["figures"][figure], place) for place, (_, group) in enumerate(lines) for it in group
-                      if it["server"] == server and it["figures"][figure] > 0]
-                plt.plot(*zip(*at), marker, label=server, alpha=0.85)
-            plt.yticks(range(len(lines)), [" beside ".join(filter(None, line)) for line, _ in lines])
-            plt.gca().invert_yaxis()
-            right = plt.gca().secondary_yaxis("right")
-            right.set_yticks(range(len(lines)), [span(group, figure) for _, group in lines])
-            plt.axvline(1 if figure == "ratio" else plt.xlim()[0], color="gray")
-            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.7 / height), "ncols": 3}
-            save(name, title, label, 10 if figure == "ms" else 2, **below)
+    def save(name, mode):
+        plt.savefig(ROOT / f"docs/charts/{name}-{mode}.svg", bbox_inches="tight", metadata={"Date": None})
+        plt.close()
 
-        dots("overview", "redis-rank beside core commands and Lua scripts",
-             "times as fast (left of 1: slower, right of 1: faster)", overview, "ratio")
-        dots("memory", "Memory of a member, an item or a limiter", "bytes", find("memory"), "bytes")
-        dots("blocking", "Execution time of one command on a large board", "ms", find("blocking"), "ms")
-        plt.figure(figsize=(7, 4))
-        for name in ["ZADD", "RANK.ADD", "RANK.ADD, coded", "ZREVRANK", "RANK.GET"]:
+    def bars(groups, title, label, figure, start, base):
+        """Horizontal bars from `start`, the largest of each group first. A number or a range stands at the end of each."""
+        rows, heads, place = [], [], 0
+        for head, lines in groups.items():
+            heads.append((place, head))
+            found = [(text, find(section, name, beside)) for text, section, name, beside in lines]
+            found = [(text, [it for it in records if it["members"] >= 100_000]) for text, records in found]
+            middles = {text: sorted(it["figures"][figure] for it in records)[len(records) // 2] for text, records in found}
+            for text, records in sorted(found, key=lambda row: -middles[row[0]]):
+                place += 1
+                rows.append((place, middles[text], span(records, figure), text))
+            place += 1.2
+        end = place
+        plt.figure(figsize=(7.4, 0.8 + 0.3 * end))
+        for place, value, shown, text in rows:
+            is_ours = value >= start if figure == "ratio" else text not in CORE
+            plt.barh(place, value - start, left=start, height=0.62, color=OURS if is_ours else THEIRS)
+            beyond = (4, "left") if value >= start else (-4, "right")
+            plt.annotate(shown, (value, place), (beyond[0], 0), textcoords="offset points", va="center", ha=beyond[1])
+        axes = plt.gca()
+        if base:
+            axes.set_xscale("log", base=base)
+        plt.yticks([row[0] for row in rows], [row[3] for row in rows])
+        for place, head in heads:
+            axes.annotate(head, (0, place), xycoords=("axes fraction", "data"), fontweight="bold", va="center")
+        axes.tick_params(axis="y", length=0)
+        plt.ylim(end - 0.4, -0.7)
+        low, high = min(row[1] for row in rows), max(row[1] for row in rows)
+        plt.xlim(min(low / 1.7, start), high * (1.9 if base else 1.25))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axes.xaxis.set_minor_formatter(lambda value, _: "")
+        plt.axvline(start, color=axes.spines["left"].get_edgecolor(), linewidth=1)
+        axes.spines["left"].set_visible(False)
+        plt.title(title, pad=12)
+        plt.xlabel(label)
+
+    for mode, ink, paper in (("light", "#1f2328", "#ffffff"), ("dark", "#e6edf3", "#0d1117")):
+        style(ink, paper)
+        bars(OVERVIEW, "How many times as fast as what it replaces", "1: the same; to the right: redis-rank is faster",
+             "ratio", 1, 2)
+        save("overview", mode)
+        bars(MEMORY, "Memory", "bytes; orange: what is there without redis-rank", "bytes", 0, None)
+        save("memory", mode)
+        bars(BLOCKING, "How long one command runs on a board of 100,000 members",
+             "milliseconds (logarithmic); orange: core commands", "ms", 0.1, 10)
+        save("blocking", mode)
+
+        plt.figure(figsize=(7.4, 4.2))
+        for name, label, line in [("ZADD", "ZADD", "--"), ("RANK.ADD, coded", "RANK.ADD, three integers", "-"),
+                                  ("ZREVRANK", "ZREVRANK", "--"), ("RANK.GET", "RANK.GET", "-")]:
             points = [(it["members"], it["figures"]["us"]) for it in find("growth", name)]
-            plt.plot(*zip(*points), "o-" if name.startswith("RANK") else "o--", label=name)
-        plt.gca().set(ylabel="µs", ylim=(0, None))
-        save("growth", "Processor time of one command as a board grows", "members")
+            color = OURS if name.startswith("RANK") else THEIRS
+            plt.plot(*zip(*points), line, marker="o" if "ADD" in name else "s", color=color, label=label)
+        axes = plt.gca()
+        axes.set_xscale("log")
+        axes.set_yscale("log", base=2)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        plt.grid(alpha=0.25)
+        plt.legend(frameon=False)
+        plt.title("Processor time of one command as a board grows")
+        plt.xlabel("members (logarithmic)")
+        plt.ylabel("microseconds (logarithmic)")
+        save("growth", mode)
 
 
 if __name__ == "__main__":
