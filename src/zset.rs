@@ -82,8 +82,8 @@ pub trait SortedSet: Sized {
     where
         Self: 's;
 
-    /// The bytes of the key's name.
-    fn key_name(&self) -> &[u8];
+    /// The name of the key.
+    fn key(&self) -> &Self::Element;
     fn len(&self) -> u64;
     fn score(&self, element: &Self::Element) -> Option<f64>;
     fn index(&self, element: &Self::Element) -> Result<Option<u64>>;

@@ -88,10 +88,10 @@ impl<S: SortedSet> Board<S> {
         let Some(shard) = schema.rules.shard else { return Ok(()) };
         let is_coded = schema.layout.is_coded();
         let below = if is_coded { self.store.count_below(TOP_OF_INDEX, true)? } else { 0 };
-        let key = self.store.key_name().to_vec();
+        let key = self.store.key().clone();
         self.check_elements(below, self.store.len(), |element, _| {
             let wrapped = split_wrapped(element).filter(|_| is_coded);
-            shard.check(wrapped.map_or(element, |(_, name)| name), &key)
+            shard.check(wrapped.map_or(element, |(_, name)| name), key.as_ref())
         })
     }
 

@@ -127,6 +127,20 @@ impl<S: SortedSet> Board<S> {
         Board { order: schema.order(), store, marker, schema, since, entries, hops: u64::MAX, departed: None }
     }
 
+    /// The name of the key.
+    pub fn key(&self) -> &S::Element {
+        self.store.key()
+    }
+
+    pub fn exists(&self) -> bool {
+        !self.store.is_empty()
+    }
+
+    /// When the key expires, in Unix milliseconds.
+    pub fn expiry(&self) -> Option<i64> {
+        self.store.expiry()
+    }
+
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }

@@ -324,7 +324,7 @@ impl<S: SortedSet> Board<S> {
             return Err(Error::reserved_member());
         }
         match self.schema.rules.shard {
-            Some(shard) => shard.check(name, self.store.key_name()),
+            Some(shard) => shard.check(name, self.store.key().as_ref()),
             None => Ok(()),
         }
     }

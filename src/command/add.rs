@@ -46,7 +46,7 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
     let mut board = open_to_write(call, key.clone())?;
     options.check_declared(&board)?;
-    if board.store.exists() || args.len() < 3 {
+    if board.exists() || args.len() < 3 {
         return set(call, &mut board, &options, args);
     }
     if has_several_members(args.clone()) {

@@ -41,7 +41,7 @@ fn text<'a>(arg: Arg<'a>, what: &'static str) -> Result<&'a str> {
 fn open<'c>(call: &'c Call<'c>, key: Text<'c>, member: &Text<'c>, access: Access) -> Result<(Hash<'c>, bool)> {
     let board: ServerBoard<'c> = open_to_read(call, key)?;
     let hash = open_hash(call, &board, access)?;
-    let may_have = !owns_hash(board.schema(), board.store.name()) || board.find(member)?.is_some();
+    let may_have = !owns_hash(board.schema(), board.key()) || board.find(member)?.is_some();
     Ok((hash, may_have))
 }
 

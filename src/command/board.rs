@@ -30,7 +30,7 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, args) = call.key_and_args()?;
     args.end()?;
     let mut board = open_to_read(call, key)?;
-    if !board.store.exists() {
+    if !board.exists() {
         call.reply().null();
         return Ok(());
     }
@@ -106,12 +106,9 @@ fn clear<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, args) = call.key_and_args()?;
     args.end()?;
     let mut board = open_to_write(call, key)?;
-    let owned = if owns_hash(board.schema(), board.store.name()) {
-        Some(open_hash(call, &board, Access::Write)?)
-    } else {
-        None
-    };
-    let since = renewed_since(board.store.name().bytes(), board.since().unwrap_or(0), call.ctx.now());
+    let owned =
+        if owns_hash(board.schema(), board.key()) { Some(open_hash(call, &board, Access::Write)?) } else { None };
+    let since = renewed_since(board.key().bytes(), board.since().unwrap_or(0), call.ctx.now());
     let members = board.clear(since)?;
     if let Some(mut hash) = owned {
         hash.unlink();
@@ -133,7 +130,7 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::unknown_option(more.bytes()));
     }
     let mut board = open_to_write(call, key.clone())?;
-    if !board.store.exists() {
+    if !board.exists() {
         return Err(Error::no_such_key());
     }
     if !board.schema().rules.periods.is_empty() {
@@ -142,7 +139,7 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
     if board.schema().rules.shard.is_some() {
         return Err(Error::is_shard());
     }
-    match (owns_hash(board.schema(), board.store.name()), &hash_archive) {
+    match (owns_hash(board.schema(), board.key()), &hash_archive) {
         (true, None) => return Err(Error::owned_hash()),
         (false, Some(_)) => return Err(Error::no_owned_hash()),
         _ => {}

@@ -79,7 +79,7 @@ fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rule
     if rules.keep.is_none_or(|keep| board.store.len() <= keep) {
         return Ok(Vec::new());
     }
-    let key = board.store.name().clone();
+    let key = board.key().clone();
     let owned_by = |rules: &Rules| {
         let data = rules.data.as_ref().filter(|data| data.owner.as_deref() == Some(key.bytes()));
         data.map(|data| data.hash.clone())
@@ -124,7 +124,7 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     if gets_hash {
         check_may_own(call, &rules)?;
     }
-    check_prefixes(call, board.store.name(), &rules.periods)?;
+    check_prefixes(call, board.key(), &rules.periods)?;
     let owned = open_hashes_to_trim(call, &mut board, &rules)?;
     board.alter(rules)?;
     forget_departed(&board, owned);

@@ -194,6 +194,6 @@ fn beside_point<'c>(
     let options = ReadOptions::parse(args, ROWS, POINT)?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let hash = options.apply_to(call, &mut board)?;
-    let range = if board.store.exists() { positions(&mut board, &point, n)? } else { (0, 0) };
+    let range = if board.exists() { positions(&mut board, &point, n)? } else { (0, 0) };
     reply_rows(call, &mut board, hash.as_ref(), range, &options)
 }

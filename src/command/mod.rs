@@ -69,13 +69,13 @@ fn open_to_write<'c>(call: &'c Call<'c>, key: Text<'c>) -> Result<ServerBoard<'c
 /// The hash of the board's attributes; an error if it has none.
 fn open_hash<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, access: Access) -> Result<Hash<'c>> {
     let data = board.schema().rules.data.as_ref().ok_or_else(Error::no_data)?;
-    Hash::open(call, board.store.name(), &data.hash, access)
+    Hash::open(call, board.key(), &data.hash, access)
 }
 
 /// The hash that the board owns, if it does. It is opened before members leave, so that their attributes can be removed.
 #[inline]
 fn open_owned_hash<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
-    if !owns_hash(board.schema(), board.store.name()) {
+    if !owns_hash(board.schema(), board.key()) {
         return Ok(None);
     }
     board.note_departures();

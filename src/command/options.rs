@@ -124,7 +124,7 @@ impl<'a> ReadOptions<'a> {
         }
         self.order.map_or(Ok(()), |order| board.read_from(order))?;
         // A missing board reads as an empty one, with or without attributes.
-        let wants_hash = self.data && board.store.exists();
+        let wants_hash = self.data && board.exists();
         let hash = if wants_hash { Some(open_hash(call, board, Access::Read)?) } else { None };
         if let Some(choice) = &self.period {
             choice.switch_to(call, board)?;
@@ -158,7 +158,7 @@ impl<'a> ReadOptions<'a> {
 /// does not exist.
 pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args<'a>> {
     let numbers = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
-    let fields = if board.store.exists() { board.schema().fields().len() } else { numbers.max(1) };
+    let fields = if board.exists() { board.schema().fields().len() } else { numbers.max(1) };
     if args.len() < fields || numbers > fields {
         return Err(Error::scores_alone(fields, numbers.max(args.len().min(fields))));
     }

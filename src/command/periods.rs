@@ -50,14 +50,14 @@ impl<'c> Opener<'c> {
     /// Opens the board for a span. It may not exist. If it does, its fields and ties must be those of the main board.
     fn open(&self, parent: &ServerBoard<'c>, period: &Period, span: Span) -> Result<ServerBoard<'c>> {
         let key = period.key(span);
-        let (rules, own_key) = (&parent.schema().rules, parent.store.name());
+        let (rules, own_key) = (&parent.schema().rules, parent.key());
         if *key == *own_key.bytes() || rules.data.as_ref().is_some_and(|data| *data.hash == *key) {
             return Err(Error::period_is_own_key(&key));
         }
         let opened = ZSet::open_period(self.call, &self.caller, own_key, Text::new(&key), self.access);
         let board = opened.and_then(Board::open).map_err(|error| error.in_period(&key))?;
         let theirs = &board.schema().rules;
-        if board.store.exists() && (theirs.fields != rules.fields || theirs.ties != rules.ties) {
+        if board.exists() && (theirs.fields != rules.fields || theirs.ties != rules.ties) {
             return Err(Error::period_differs(&key));
         }
         Ok(board)
@@ -113,7 +113,7 @@ pub fn plan_periods<'c>(
             board.store.announce_as(c"zincr");
         }
         let mut created = None;
-        if !board.store.exists() {
+        if !board.exists() {
             let rules = schema.rules.inherited();
             board.assume(Schema::new(rules.clone()), span.start.max(0));
             // `XX` adds no members, so it does not create a board.
@@ -124,7 +124,7 @@ pub fn plan_periods<'c>(
         let update = options.update_on(board.schema(), request.mode);
         let request = WriteRequest { update, keep: options.keep_on(board.schema()), detail, ..*request };
         let planned = board.plan(&request, pairs);
-        let plan = planned.map_err(|error| error.in_period(board.store.name().bytes()))?;
+        let plan = planned.map_err(|error| error.in_period(board.key().bytes()))?;
         let (unit, result) = (period.unit(), WriteResult::default());
         writes.push(PeriodWrite { unit, board, result, request, plan, created });
     }
@@ -155,7 +155,7 @@ pub fn open_kept<'c>(call: &'c Call<'c>, parent: &ServerBoard<'c>) -> Result<Vec
     for period in parent.schema().rules.periods.iter() {
         for span in period.kept(now) {
             let board = opener.open(parent, period, span)?;
-            if board.store.exists() {
+            if board.exists() {
                 kept.push(board);
             }
         }
@@ -197,7 +197,7 @@ impl PeriodSelector {
     /// Replaces the main board by the chosen one. If the main board does not exist, all its periods are empty.
     #[cold]
     pub fn switch_to<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<()> {
-        if board.store.exists() {
+        if board.exists() {
             *board = self.open(call, board)?;
         }
         Ok(())
@@ -220,9 +220,9 @@ impl PeriodSelector {
         let mut board = match span {
             Some(span) => Opener::new(call, Access::Read).open(parent, period, span)?,
             // `EVERY` has no period before its start.
-            None => Board::open(ZSet::absent(call, parent.store.name().clone()))?,
+            None => Board::open(ZSet::absent(call, parent.key().clone()))?,
         };
-        if !board.store.exists() {
+        if !board.exists() {
             board.assume(Schema::new(parent.schema().rules.inherited()), 0);
         }
         board.set_max_hops(MAX_HOPS.bound());
@@ -254,7 +254,7 @@ fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
         }
     }
     let board = open_to_read(call, key)?;
-    let listed = if board.store.exists() {
+    let listed = if board.exists() {
         list(call, &board, unit.get(), now.get().unwrap_or_else(|| call.ctx.now()))?
     } else {
         Vec::new()
@@ -284,14 +284,14 @@ fn list<'c>(
     for period in wanted {
         for span in period.kept(now) {
             let mut opened = opener.open(board, period, span)?;
-            let name = opened.store.name().clone();
+            let name = opened.key().clone();
             listed.push(PeriodInfo {
                 unit: period.unit(),
                 id: period.cycle.id(span),
                 key: name.bytes().to_vec(),
                 span,
                 members: opened.members().map_err(|error| error.in_period(name.bytes()))?,
-                expires: if opened.store.exists() { opened.store.expiry() } else { Some(period.expires(span)) },
+                expires: if opened.exists() { opened.expiry() } else { Some(period.expires(span)) },
             });
         }
     }

@@ -45,7 +45,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
         call.take_time();
         for period in open_kept(call, &board)? {
             let leaving = period.prepare_removal(&members);
-            let leaving = leaving.map_err(|error| error.in_period(period.store.name().bytes()))?;
+            let leaving = leaving.map_err(|error| error.in_period(period.key().bytes()))?;
             periods.push((period, leaving));
         }
     }

@@ -41,7 +41,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
         }
     }
     let mut board = open_to_read(call, key)?;
-    let wants_hash = data.is_set() && board.store.exists();
+    let wants_hash = data.is_set() && board.exists();
     let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
     let attributes = hash.as_ref().map_or(AttributeSource::None, AttributeSource::Hash);
     let schema = board.schema().clone();

@@ -57,7 +57,7 @@ fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let kind = options.kind(&board);
     options.apply_to(call, &mut board)?;
-    let rank = if board.store.exists() { board.rank_at_point(&point, kind)? } else { 1 };
+    let rank = if board.exists() { board.rank_at_point(&point, kind)? } else { 1 };
     call.reply().count(rank);
     Ok(())
 }

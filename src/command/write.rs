@@ -267,7 +267,7 @@ pub fn write<'c>(
                 // The board may have far more members than it is to keep, and evicting them takes time.
                 call.take_time();
             }
-            members.saturating_add(pairs.len() as u64) > keep && owns_hash(board.schema(), board.store.name())
+            members.saturating_add(pairs.len() as u64) > keep && owns_hash(board.schema(), board.key())
         }
         None => false,
     };
@@ -289,7 +289,7 @@ pub fn write<'c>(
     count_result(&result);
     periods.iter_mut().try_for_each(|period| period.commit(pairs))?;
     if let Some(hash) = &mut hash {
-        let is_shared = !owns_hash(board.schema(), board.store.name());
+        let is_shared = !owns_hash(board.schema(), board.key());
         let only_new = options.restores && options.condition == Condition::New;
         let mut written = std::collections::HashSet::new();
         for ((pair, text), change) in pairs.iter().zip(attributes).zip(&result.changes) {

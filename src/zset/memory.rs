@@ -12,6 +12,7 @@ pub struct MemorySet {
     elements: Vec<(f64, Vec<u8>)>,
     scores: HashMap<Vec<u8>, f64>,
     expiry: Option<i64>,
+    key: Vec<u8>,
     /// How many cursors were started.
     pub reads: usize,
     /// So many steps of a scan find nothing: the hash table has shrunk, and has mostly empty buckets.
@@ -98,8 +99,8 @@ impl SortedSet for MemorySet {
     type Element = Vec<u8>;
     type Cursor<'s> = MemoryCursor<'s>;
 
-    fn key_name(&self) -> &[u8] {
-        b"board"
+    fn key(&self) -> &Vec<u8> {
+        &self.key
     }
 
     fn len(&self) -> u64 {

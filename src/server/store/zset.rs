@@ -96,10 +96,6 @@ impl<'c> ZSet<'c> {
         self.kind == KeyType::SortedSet
     }
 
-    pub fn name(&self) -> &Text<'c> {
-        &self.name
-    }
-
     /// Announces changed scores with this event instead of `zadd`.
     pub fn announce_as(&mut self, event: &'static CStr) {
         self.put_event = event;
@@ -110,8 +106,8 @@ impl<'c> ZSet<'c> {
         self.call(c"RENAME", &[to])
     }
 
-    /// The key, if it holds a sorted set.
-    fn key(&self) -> Option<&Key<'c>> {
+    /// The open key, if it holds a sorted set.
+    fn open_key(&self) -> Option<&Key<'c>> {
         self.key.as_ref().filter(|_| self.exists())
     }
 
@@ -139,7 +135,7 @@ impl<'c> ZSet<'c> {
 
     /// Removes an element without recording it. Returns whether it was there.
     fn remove_unrecorded(&mut self, element: &Text) -> bool {
-        let Some(key) = self.key() else { return false };
+        let Some(key) = self.open_key() else { return false };
         let mut removed = 0;
         // SAFETY: the key is an open sorted set, opened for writing; a cursor would borrow it.
         unsafe { api!(RedisModule_ZsetRem)(key.raw(), element.raw(), &mut removed) };
@@ -164,13 +160,13 @@ impl<'c> SortedSet for ZSet<'c> {
     where
         Self: 's;
 
-    fn key_name(&self) -> &[u8] {
-        self.name.bytes()
+    fn key(&self) -> &Text<'c> {
+        &self.name
     }
 
     fn len(&self) -> u64 {
         self.len.get().unwrap_or_else(|| {
-            let len = self.key().map_or(0, Key::len);
+            let len = self.open_key().map_or(0, Key::len);
             self.len.set(Some(len));
             len
         })
@@ -178,7 +174,7 @@ impl<'c> SortedSet for ZSet<'c> {
 
     #[inline]
     fn score(&self, element: &Text<'c>) -> Option<f64> {
-        let key = self.key()?;
+        let key = self.open_key()?;
         let mut score = 0.0;
         // SAFETY: the key is an open sorted set.
         let status = unsafe { api!(RedisModule_ZsetScore)(key.raw(), element.raw(), &mut score) };
@@ -202,7 +198,7 @@ impl<'c> SortedSet for ZSet<'c> {
 
     #[inline]
     fn cursor(&mut self, scores: impl RangeBounds<f64>, direction: Direction) -> KeyCursor<'_, 'c> {
-        let key = self.key().map(Key::raw);
+        let key = self.open_key().map(Key::raw);
         if let Some(key) = key {
             let [(min, without_min), (max, without_max)] = score_bounds(&scores);
             // SAFETY: the key is an open sorted set, and the cursor borrows it until it stops the iteration.
