@@ -56,8 +56,10 @@ install_package() { # its file
     fi
 }
 
-# What the unit says may be executed, its drop-ins included.
-paths=$(sed -n 's/^ExecPaths=//p' "$units/redis-server.service" 2>/dev/null | tr '\n' ' ')
+# What the unit says may be executed; where only redis-tools is installed, what Debian's unit says.
+unit=$units/redis-server.service
+[ -e "$unit" ] || unit=/dev/null
+paths=$(sed -n 's/^ExecPaths=//p' "$unit" | tr '\n' ' ')
 paths=${paths:-/usr/bin/redis-server /usr/lib}
 restrict() {
     mount -t tmpfs -o noexec,mode=1777 tmpfs "$root/tmp"

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from support import Awaited, Case, on_each_client, row
 
 from redis_rank import Leaderboard, Period
 
-SEASON = "EVERY 14d FROM 1767225600000"
 DAY = 86_400
 
 
+def clock() -> tuple[str, str]:
+    """An OFFSET with which it is noon, and a season that began ten days ago: neither ends while a test runs."""
+    now = int(time.time())
+    return f"{12 - now % DAY // 3600:+03}:00", f"EVERY 14d FROM {(now - 24 * DAY) * 1000}"
+
+
 async def periods(client: Any, package: Any) -> list[Any]:
+    offset, season = clock()
     board = Awaited(package.Leaderboard(
-        client, "{game}", update="BEST", periods=[Period("day", "{game}:day:", 3), Period(SEASON, "{game}:season:")]
+        client, "{game}", update="BEST", offset=offset,
+        periods=[Period("day", "{game}:day:", 3), Period(season, "{game}:season:")],
     ))  # fmt: skip
     before = await board.top(3, period="day")
     change = await board.add_ranked("ann", 5, period="day")
@@ -54,7 +62,8 @@ class Periods(Case):
     def test_periods_come_and_go(self) -> None:
         board = Leaderboard(self.redis, "{game}", ties="FIRST")
         board.add("ann", 1)
-        board.alter(periods=[Period("month", "{game}:month:")])
+        offset, _ = clock()
+        board.alter(periods=[Period("month", "{game}:month:")], offset=offset)
         board.add("bob", 2)
         self.assertEqual(board.top(3, period="month"), [row(1, "bob", 2)])
         board.alter(drop_periods=["month"])
