@@ -5,7 +5,7 @@
 #   scripts/build-server.sh valkey-9.0                a branch or a tag of the server's repository
 #
 # A server that is built already is not built again: remove its directory to follow a branch.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 name=${1:-} family=${1%%-*} version=${1#*-}

@@ -5,7 +5,7 @@
 #
 # The package puts the module where the unit of Debian's redis-server allows code to be loaded from, with its documents.
 # It does not touch redis.conf: whoever wants the module adds one loadmodule line there.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 module=$1 version=$2 directory=$3

@@ -3,7 +3,7 @@
 #
 # The demo ends its server itself, also when it is killed; but Ctrl-C reaches every process here at
 # once, and then nobody would be left to remove the directory.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 cargo build --quiet --example demo

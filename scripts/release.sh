@@ -4,7 +4,7 @@
 #   scripts/release.sh VERSION DIRECTORY
 #
 # The second build begins with nothing but the sources and the tools. Nothing is published.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 version=$1

@@ -14,7 +14,7 @@
 #
 # Suites move. A newer version than the name says is welcome; a server that cannot be had is named in a warning, and the
 # others still come. On other systems than Debian, install debian-archive-keyring and set DEBIAN_MIRROR.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 all=(redis-8.6 redis-8.0 valkey-9.1 valkey-8.1)

@@ -6,7 +6,7 @@
 #
 # If everything is installed, it does nothing. What it cannot install it names, and fails; only what a part of the tests
 # needs may be missing, unless CI=true.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 case ${1:-} in

@@ -2,7 +2,7 @@
 # Builds a tarball of a module and its documents, and a file of its debug symbols.
 #
 #   scripts/tarball.sh MODULE VERSION DIRECTORY    prints the tarball's path
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 module=$1 version=$2 directory=$3

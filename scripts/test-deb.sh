@@ -7,7 +7,7 @@
 # the unit of Debian's redis-server says and this machine can do without systemd: only ExecPaths can be executed
 # (NoExecPaths=/), the system is read-only (ProtectSystem=strict), /tmp is its own (PrivateTmp), no memory is both
 # writable and executable (MemoryDenyWriteExecute), and the user is redis, with no way to more privileges.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 
 if [ "${1:-}" != --inside ]; then
     exec unshare --mount --fork --kill-child bash "$0" --inside "$@"

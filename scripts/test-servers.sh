@@ -5,7 +5,7 @@
 #   scripts/test-servers.sh redis-8.6 …     these servers of scripts/servers.sh
 #
 # A server that cannot be had is named at the end, and is no failure. The module must be built.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 # Partitions of a cluster, more of them than in make test.

@@ -2,7 +2,7 @@
 # Runs the integration tests with every server under valgrind, and fails on any error or leak in the module's code.
 #   scripts/valgrind.sh path/to/libredis_rank.so [arguments of the test binary, such as a filter]
 # Needs servers whose allocator valgrind can replace: linked dynamically, as Debian's is, or the C library's.
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 
 if ! command -v valgrind >/dev/null; then
     echo 'valgrind is missing; please install it and try again (Debian: apt-get install valgrind)' >&2

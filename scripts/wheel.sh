@@ -3,7 +3,7 @@
 # all the systems that its name says.
 #
 #   scripts/wheel.sh MODULE DIRECTORY    prints the wheel's path
-set -euo pipefail
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 platform=manylinux2014_$(uname -m)

@@ -67,6 +67,7 @@ mod replication;
 mod replies;
 mod restarts;
 mod scan;
+mod scripts;
 mod sentinel;
 mod servers;
 mod shards;
