@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{script, workload};
+use support::{calls, script, workload};
 
 mod artifact;
 mod attributes;
@@ -66,6 +66,7 @@ mod replica_versions;
 mod replication;
 mod replies;
 mod restarts;
+mod same_as_before;
 mod scan;
 mod scripts;
 mod sentinel;

@@ -15,6 +15,7 @@
 pub mod attributes;
 mod binaries;
 pub mod boards;
+pub mod calls;
 mod cluster;
 pub mod codes;
 mod compiled;

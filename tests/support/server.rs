@@ -35,6 +35,8 @@ pub struct Builder {
     program: Option<PathBuf>,
     /// What follows the configuration file on the command line.
     words: Vec<String>,
+    /// Another build of the module than the one that is tested.
+    build: Option<PathBuf>,
 }
 
 impl Builder {
@@ -79,6 +81,12 @@ impl Builder {
     /// A server of another version.
     pub fn program(mut self, program: PathBuf) -> Self {
         self.program = Some(program);
+        self
+    }
+
+    /// A server with another build of the module.
+    pub fn build(mut self, path: PathBuf) -> Self {
+        self.build = Some(path);
         self
     }
 
@@ -133,7 +141,8 @@ impl Builder {
         ];
         if let Some(args) = &self.module {
             let args = args.iter().map(|arg| quoted(arg.as_bytes()));
-            let words: Vec<String> = std::iter::once(path(&module_path())).chain(args).collect();
+            let module = self.build.clone().unwrap_or_else(module_path);
+            let words: Vec<String> = std::iter::once(path(&module)).chain(args).collect();
             lines.push(format!("loadmodule {}", words.join(" ")));
         }
         lines.extend(port.filter(|_| self.tls).map(|port| format!("tls-port {port}")));
@@ -162,6 +171,7 @@ impl Server {
             tls: false,
             program: None,
             words: Vec::new(),
+            build: None,
         }
     }
 
