@@ -175,9 +175,9 @@ on_every_server! {
         }
     }
 
-    /// The operations guide has a row for every field, in the order in which they are shown.
+    /// The monitoring guide has a row for every field, in the order in which they are shown.
     fn the_guide_explains_every_field(server: Server) {
-        let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guides/operations.md")).expect("the guide");
+        let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guides/monitoring.md")).expect("the guide");
         let listed: Vec<&str> = guide.lines().filter_map(|line| line.strip_prefix("| `rank_")?.split('`').next()).collect();
         let shown = fields(&server);
         assert_eq!(listed, shown.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
