@@ -1,15 +1,18 @@
 //! The only reader of words: a client's arguments, the text of a schema, the rules of a rate limit.
 //!
 //! [`Words`] are taken from the front, each once. A command takes its fixed arguments with [`Words::required`], then loops
-//! over its options: it matches [`Word::upper`], takes their values with [`Words::value_of`], and keeps each in a
-//! [`Setting`], which refuses an option that is given twice or beside one that excludes it. Words that are numbers are read
-//! by the methods of [`Word`], whose errors name the argument and what it takes. Nothing here knows of the server.
+//! over its [`Options`], which are the keywords of its own syntax line. Words that are numbers are read by the methods of
+//! [`Word`], whose errors name the argument and what it takes. Nothing here knows of the server.
 
 use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
+#[cfg(test)]
+mod tests;
+
 use crate::calendar::MAX_MS;
+use crate::docs::{Keyword, Keywords};
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 
@@ -142,6 +145,87 @@ impl<W: Word> Iterator for Words<'_, W> {
 }
 
 impl<W: Word> ExactSizeIterator for Words<'_, W> {}
+
+/// The options of a command: keywords of its syntax line, in any order, with the values that follow them.
+///
+/// ```text
+/// while let Some(option) = options.next()? {
+///     match option {
+///         "KEEP" => keep = Some(options.value()?.count("KEEP", 1)?),
+///         "NX" => condition = Condition::New,
+///         _ => return Err(options.unknown()),
+///     }
+/// }
+/// ```
+///
+/// The last arm is for keywords that only follow another one, as `MS` in `TIES FIRST MS`.
+#[derive(Debug)]
+pub struct Options<'w, W> {
+    pub words: Words<'w, W>,
+    keywords: &'static Keywords,
+    /// The bits of those that were given.
+    given: u64,
+    last: Option<(&'static str, W)>,
+    /// Other arguments follow, so the first word that is no keyword ends the options.
+    are_in_front: bool,
+}
+
+impl<'w, W: Word> Options<'w, W> {
+    /// All the words are options and their values.
+    #[inline]
+    pub fn new(words: Words<'w, W>, keywords: &'static Keywords) -> Options<'w, W> {
+        Options { words, keywords, given: 0, last: None, are_in_front: false }
+    }
+
+    /// Options may be in front of other arguments.
+    #[inline]
+    pub fn in_front(words: Words<'w, W>, keywords: &'static Keywords) -> Options<'w, W> {
+        Options { are_in_front: true, ..Options::new(words, keywords) }
+    }
+
+    /// The next option as the syntax line has it; `None` after the last. An error if it was given before, or one that
+    /// excludes it.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "`?` in the loop is shorter than on each item of an iterator")]
+    pub fn next(&mut self) -> Result<Option<&'static str>> {
+        let Some(word) = self.words.peek() else { return Ok(None) };
+        let Some(keyword) = self.keywords.find(word.bytes()) else {
+            return if self.are_in_front { Ok(None) } else { Err(Error::unknown_option(word.bytes())) };
+        };
+        if self.given & keyword.conflicts != 0 {
+            return Err(self.conflict(keyword));
+        }
+        self.words.next();
+        self.given |= keyword.bit;
+        self.last = Some((keyword.word, word));
+        Ok(Some(keyword.word))
+    }
+
+    #[cold]
+    fn conflict(&self, keyword: &Keyword) -> Error {
+        let before = self.given & keyword.conflicts;
+        let other = self.keywords.iter().find(|other| other.bit & before != 0).filter(|other| other.bit != keyword.bit);
+        match other {
+            Some(other) => Error::mutually_exclusive(other.word, keyword.word),
+            None => Error::given_twice(keyword.word),
+        }
+    }
+
+    /// The value of the last option.
+    #[inline]
+    pub fn value(&mut self) -> Result<W> {
+        self.words.value_of(self.last.map_or("", |(option, _)| option))
+    }
+
+    /// The error for the last option, if it is none of the command's own.
+    #[cold]
+    pub fn unknown(&self) -> Error {
+        match &self.last {
+            Some((_, word)) => Error::unknown_option(word.bytes()),
+            None => Error::internal(),
+        }
+    }
+}
 
 /// The value of an option, or of several that exclude each other, and which of them was given.
 #[derive(Debug)]

@@ -443,7 +443,7 @@ on_every_server! {
             {before_from} => []
             RANK.PERIODS missing => []
             RANK.PERIODS {{g}} month => SCHEMA the board has no month period: add one with RANK.ALTER key PERIOD
-            RANK.PERIODS {{g}} day week => ERR unit is given twice
+            RANK.PERIODS {{g}} day week => ERR DAY and WEEK are mutually exclusive
             RANK.PERIODS {{g}} NOW => ERR NOW needs a value
             RANK.PERIODS {{g}} NOW -1 => ERR NOW takes 0 to 9007199254740991, got -1
             RANK.PERIODS {{g}} fortnight => ERR unknown option 'fortnight'

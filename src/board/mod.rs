@@ -42,7 +42,7 @@ pub use point::Point;
 pub use rank::{FieldBound, RankKind};
 pub use scan::{ScanCursor, ScanStep};
 pub use schema::{Order, Rules, Schema, Update};
-pub use schema_text::{client_data, Alteration, Creation};
+pub use schema_text::{client_data, Alteration, Creation, ALTER_SYNTAX, CREATE_SYNTAX};
 pub use value::{Tuple, Value};
 pub use write::{Detail, MemberChange, Pair, Pairs, Plan, Standing, WriteMode, WriteRequest, WriteResult};
 

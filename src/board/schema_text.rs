@@ -8,12 +8,28 @@ use std::fmt;
 use super::periods::{read_offset, read_period, Period, PeriodUnit};
 use super::schema::{DataHash, Field, FieldType, Order, Rules, TieRule, Ties, TimeUnit, Update};
 use crate::calendar::Offset;
+use crate::docs::Keywords;
 use crate::error::{Error, Result};
 use crate::shard::{Count, Shard};
-use crate::words::{Setting, Word, Words};
+use crate::words::{Options, Word, Words};
 
 const MAX_FIELDS: usize = 32;
 const MAX_NAME: usize = 64;
+
+/// What `RANK.CREATE` takes. The text of a marker has all of it but the key, `LIKE`, `SINCE` and `ADOPT`.
+pub const CREATE_SYNTAX: &str = "key fields:[order:{ASC|DESC}|{FIELD name direction:[ascending:ASC|descending:DESC] \
+    type:[FLOAT|INT|BITS bits:n|DIGITS digits:n|RANGE lo hi]} ...] \
+    [TIES ties:{SHARED|timed:{rule:{FIRST|LAST|JOINED} unit:[MS|S]}}] [KEEP keep:n] [UPDATE update:{SET|BEST}] \
+    [LIKE other] [DATA hash [OWNED]] \
+    [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]] ... [OFFSET utcoffset] \
+    [SHARD part:i shards:n] [SINCE since:ms] [ADOPT]";
+
+pub const ALTER_SYNTAX: &str = "key bound:[KEEP keep:n|NOKEEP] [UPDATE update:{SET|BEST}] attributes:[DATA hash [OWNED]|NODATA] \
+    periods:[PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]|NOPERIOD noperiod:unit] ... \
+    [OFFSET utcoffset]";
+
+static CREATE_KEYWORDS: Keywords = Keywords::of(CREATE_SYNTAX);
+static ALTER_KEYWORDS: Keywords = Keywords::of(ALTER_SYNTAX);
 
 /// What `RANK.CREATE` says about a board.
 pub struct Creation {
@@ -26,12 +42,13 @@ pub struct Creation {
 /// What `RANK.ALTER` changes. `RANK.CREATE` changes the defaults in the same way.
 #[derive(Default)]
 pub struct Alteration {
-    keep: Setting<Option<u64>>,
-    update: Setting<Update>,
-    pub data: Setting<Option<DataHash>>,
+    /// The inner `None` of this and of `data` removes what the board has.
+    keep: Option<Option<u64>>,
+    update: Option<Update>,
+    pub data: Option<Option<DataHash>>,
     /// For each unit that is named, its period, or none.
     periods: Vec<(PeriodUnit, Option<Period>)>,
-    offset: Setting<Offset>,
+    offset: Option<Offset>,
 }
 
 impl Rules {
@@ -49,62 +66,63 @@ impl Creation {
 }
 
 /// `board` is the key of the client's board. There is none for the words of a marker, whose names are encoded.
-fn read_schema(mut words: Words<impl Word>, board: Option<&[u8]>) -> Result<Creation> {
-    let (mut order, mut ties, mut shard) = (Setting::default(), Setting::default(), Setting::default());
-    let (mut since, mut adopt) = (Setting::default(), Setting::default());
+fn read_schema(words: Words<impl Word>, board: Option<&[u8]>) -> Result<Creation> {
+    let (mut order, mut ties, mut shard, mut since, mut adopt) = (None, Ties::Shared, None, None, false);
     let (mut fields, mut changes) = (Vec::new(), Alteration::default());
-    while let Some(word) = words.next() {
-        match word.upper().as_slice() {
-            b"ASC" => order.set(Order::Ascending, "ASC")?,
-            b"DESC" => order.set(Order::Descending, "DESC")?,
-            b"FIELD" => read_field(&mut words, &mut fields)?,
-            b"TIES" => ties.set(read_ties(&mut words)?, "TIES")?,
-            b"SHARD" => shard.set(Some(read_shard(&mut words, board)?), "SHARD")?,
-            b"SINCE" if board.is_some() => since.set(words.value_of("SINCE")?.time("SINCE")?, "SINCE")?,
-            b"ADOPT" if board.is_some() => adopt.set((), "ADOPT")?,
-            _ => changes.read(word, &mut words, board)?,
+    let mut options = Options::new(words, &CREATE_KEYWORDS);
+    while let Some(option) = options.next()? {
+        match option {
+            "ASC" => order = Some(Order::Ascending),
+            "DESC" => order = Some(Order::Descending),
+            "FIELD" => read_field(&mut options.words, &mut fields)?,
+            "TIES" => ties = read_ties(&mut options.words)?,
+            "SHARD" => shard = Some(read_shard(&mut options.words, board)?),
+            "SINCE" if board.is_some() => since = Some(options.value()?.time("SINCE")?),
+            "ADOPT" if board.is_some() => adopt = true,
+            _ => changes.read(option, &mut options, board)?,
         }
     }
     if fields.is_empty() {
-        fields.push(Field::score(order.get().unwrap_or(Order::Descending)));
-    } else if order.is_set() {
+        fields.push(Field::score(order.unwrap_or(Order::Descending)));
+    } else if order.is_some() {
         return Err(Error::order_with_fields());
     }
-    let ties = ties.get().unwrap_or(Ties::Shared);
-    if since.is_set() && ties == Ties::Shared {
+    if since.is_some() && ties == Ties::Shared {
         return Err(Error::since_without_times());
     }
-    let rules = changes.apply(&Rules { fields, ties, shard: shard.get().flatten(), ..Rules::implicit() })?;
-    Ok(Creation { rules, since: since.get(), adopt: adopt.is_set() })
+    let rules = changes.apply(&Rules { fields, ties, shard, ..Rules::implicit() })?;
+    Ok(Creation { rules, since, adopt })
 }
 
 impl Alteration {
     /// Parses what a client says about a board with this key.
-    pub fn parse(board: &[u8], mut words: Words<impl Word>) -> Result<Alteration> {
+    pub fn parse(board: &[u8], words: Words<impl Word>) -> Result<Alteration> {
         let mut changes = Alteration::default();
-        while let Some(word) = words.next() {
-            match word.upper().as_slice() {
-                b"NOKEEP" => changes.keep.set(None, "NOKEEP")?,
-                b"NODATA" => changes.data.set(None, "NODATA")?,
-                b"NOPERIOD" => changes.set_period(PeriodUnit::read(&mut words, "NOPERIOD")?, None)?,
-                _ => changes.read(word, &mut words, Some(board))?,
+        let mut options = Options::new(words, &ALTER_KEYWORDS);
+        while let Some(option) = options.next()? {
+            match option {
+                "NOKEEP" => changes.keep = Some(None),
+                "NODATA" => changes.data = Some(None),
+                "NOPERIOD" => changes.set_period(PeriodUnit::read(&mut options.words, "NOPERIOD")?, None)?,
+                _ => changes.read(option, &mut options, Some(board))?,
             }
         }
         Ok(changes)
     }
 
-    fn read<W: Word>(&mut self, word: W, words: &mut Words<W>, board: Option<&[u8]>) -> Result<()> {
-        match word.upper().as_slice() {
-            b"KEEP" => self.keep.set(Some(words.value_of("KEEP")?.count("KEEP", 1)?), "KEEP"),
-            b"UPDATE" => self.update.set(read_update(words)?, "UPDATE"),
-            b"DATA" => self.data.set(Some(read_data(words, board)?), "DATA"),
-            b"PERIOD" => {
-                let period = read_period(words, board)?;
-                self.set_period(period.unit(), Some(period))
+    fn read<W: Word>(&mut self, option: &str, options: &mut Options<W>, board: Option<&[u8]>) -> Result<()> {
+        match option {
+            "KEEP" => self.keep = Some(Some(options.value()?.count("KEEP", 1)?)),
+            "UPDATE" => self.update = Some(read_update(&mut options.words)?),
+            "DATA" => self.data = Some(Some(read_data(&mut options.words, board)?)),
+            "PERIOD" => {
+                let period = read_period(&mut options.words, board)?;
+                self.set_period(period.unit(), Some(period))?;
             }
-            b"OFFSET" => self.offset.set(read_offset(words)?, "OFFSET"),
-            _ => Err(Error::unknown_option(word.bytes())),
+            "OFFSET" => self.offset = Some(read_offset(&mut options.words)?),
+            _ => return Err(options.unknown()),
         }
+        Ok(())
     }
 
     fn set_period(&mut self, unit: PeriodUnit, period: Option<Period>) -> Result<()> {
@@ -117,10 +135,10 @@ impl Alteration {
 
     pub fn apply(self, rules: &Rules) -> Result<Rules> {
         let mut rules = rules.clone();
-        rules.keep = self.keep.get().unwrap_or(rules.keep);
-        rules.update = self.update.get().unwrap_or(rules.update);
-        rules.data = self.data.get().unwrap_or(rules.data);
-        rules.periods = rules.periods.altered(self.periods, self.offset.get())?;
+        rules.keep = self.keep.unwrap_or(rules.keep);
+        rules.update = self.update.unwrap_or(rules.update);
+        rules.data = self.data.unwrap_or(rules.data);
+        rules.periods = rules.periods.altered(self.periods, self.offset)?;
         Ok(rules)
     }
 }

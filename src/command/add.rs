@@ -2,7 +2,7 @@
 //!
 //! options → open the board → pairs → `write::write` → reply. Only `RANK.MULTISET` may create a board.
 
-use super::write::{check_changes, is_score, pairs, put_score, reply_change, write, AllowedWriteOptions, WriteOptions};
+use super::write::{check_changes, is_score, pairs, put_score, reply_change, write, WriteOptions};
 use super::{open_to_write, ServerBoard};
 use crate::board::{Creation, Rules, Schema, WriteMode};
 use crate::command;
@@ -28,7 +28,7 @@ command! { MULTISET = multiset;
 
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
-    let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
+    let options = WriteOptions::parse(call, &mut args)?;
     let mut board = open_to_write(call, key)?;
     options.check_declared(&board)?;
     let reply = |put, _: &_| {
@@ -43,7 +43,7 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
-    let options = WriteOptions::parse(&mut args, AllowedWriteOptions::All)?;
+    let options = WriteOptions::parse(call, &mut args)?;
     let mut board = open_to_write(call, key.clone())?;
     options.check_declared(&board)?;
     if board.exists() || args.len() < 3 {

@@ -2,7 +2,7 @@
 
 use super::periods::check_prefixes;
 use super::{forget_departed, open_to_read, open_to_write, ServerBoard};
-use crate::board::{Alteration, Board, Creation, Rules};
+use crate::board::{Alteration, Board, Creation, Rules, ALTER_SYNTAX, CREATE_SYNTAX};
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
@@ -11,13 +11,7 @@ use crate::words::Word;
 use crate::zset::SortedSet;
 
 command! { CREATE = create;
-    Doc::write("rank.create", "key \
-    fields:[order:{ASC|DESC}|{FIELD name direction:[ascending:ASC|descending:DESC] \
-    type:[FLOAT|INT|BITS bits:n|DIGITS digits:n|RANGE lo hi]} ...] \
-    [TIES ties:{SHARED|timed:{rule:{FIRST|LAST|JOINED} unit:[MS|S]}}] [KEEP keep:n] [UPDATE update:{SET|BEST}] \
-    [LIKE other] [DATA hash [OWNED]] \
-    [PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]] ... [OFFSET utcoffset] \
-    [SHARD part:i shards:n] [SINCE since:ms] [ADOPT]",
+    Doc::write("rank.create", CREATE_SYNTAX,
     "Sets the schema of a board: fields, ties, bound, update rule, hash of attributes and periods.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
@@ -25,8 +19,7 @@ command! { CREATE = create;
 }
 
 command! { ALTER = alter;
-    Doc::write("rank.alter", "key bound:[KEEP keep:n|NOKEEP] [UPDATE update:{SET|BEST}] attributes:[DATA hash [OWNED]|NODATA] \
-    periods:[PERIOD cycle:{HOUR|DAY|WEEK|MONTH|YEAR|EVERY duration {FROM from:ms}} prefix [PAST past:n]|NOPERIOD noperiod:unit] ... [OFFSET utcoffset]",
+    Doc::write("rank.alter", ALTER_SYNTAX,
     "Changes the bound, the update rule, the hash of attributes or the periods of a board.",
     "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
@@ -119,7 +112,7 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     if board.schema_text().is_none() {
         return Err(Error::no_board());
     }
-    let gets_hash = alteration.data.is_set();
+    let gets_hash = alteration.data.is_some();
     let rules = alteration.apply(&board.schema().rules)?;
     if gets_hash {
         check_may_own(call, &rules)?;

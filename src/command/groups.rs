@@ -1,7 +1,7 @@
 //! `RANK.QUERY` and `RANK.STATS`: members that share a rank.
 
 use super::open_to_read;
-use super::options::{ReadOptions, GROUPS, ROWS_COST};
+use super::options::{ReadOptions, ROWS_COST};
 use super::output::Output;
 use super::rows::RowFormat;
 use crate::board::{Group, RankKind};
@@ -31,7 +31,7 @@ command! { STATS = stats;
 fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
-    let options = ReadOptions::parse(args, GROUPS, &["LIMIT"])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let Some(found) = board.find(&member)? else {
@@ -61,7 +61,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, args) = call.key_and_args()?;
-    let options = ReadOptions::parse(args, GROUPS, &["LIMIT"])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     if board.members()? == 0 {

@@ -1,7 +1,7 @@
 //! `RANK.INCR`: the same way as `RANK.ADD`, with increments in place of scores.
 
 use super::open_to_write;
-use super::write::{put_score, reply_change, write, wrong_count, AllowedWriteOptions, WriteOptions};
+use super::write::{put_score, reply_change, write, wrong_count, WriteOptions};
 use crate::board::{Pair, WriteMode};
 use crate::command;
 use crate::docs::Doc;
@@ -15,7 +15,7 @@ command! { INCR = incr;
 
 fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
-    let options = WriteOptions::parse(&mut args, AllowedWriteOptions::OfIncrements)?;
+    let options = WriteOptions::parse(call, &mut args)?;
     let mut board = open_to_write(call, key)?;
     board.store.announce_as(c"zincr");
     options.check_declared(&board)?;

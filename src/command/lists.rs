@@ -1,6 +1,6 @@
 //! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND`, `RANK.BYSCORE`, `RANK.AFTER` and `RANK.BEFORE`.
 
-use super::options::{point_scores, row_options, ReadOptions, POINT, ROWS, ROWS_COST};
+use super::options::{point_scores, row_options, ReadOptions, ROWS_COST};
 use super::output::Output;
 use super::{open_to_read, ServerBoard};
 use crate::board::{Board, FieldBound, Point, Row};
@@ -79,7 +79,7 @@ fn reply_with<'c>(
 fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let n = args.required()?.count("n", 0)?;
-    let options = ReadOptions::parse(args, ROWS, &[])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     reply_rows(call, &mut board, hash.as_ref(), (0, n), &options)
@@ -89,7 +89,7 @@ fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let start = position(&mut args, "start")?;
     let stop = position(&mut args, "stop")?;
-    let options = ReadOptions::parse(args, ROWS, &[])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
@@ -116,7 +116,7 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let page = args.required()?.count("page", 1)?;
     let size = args.required()?.count("size", 1)?;
-    let options = ReadOptions::parse(args, ROWS, &[])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
@@ -140,7 +140,7 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let distance = args.required()?.count("distance", 0)?;
-    let options = ReadOptions::parse(args, ROWS, &["FILL"])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let members = board.members()?;
@@ -165,7 +165,7 @@ fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let min = FieldBound::parse(args.required()?.bytes(), "min")?;
     let max = FieldBound::parse(args.required()?.bytes(), "max")?;
-    let options = ReadOptions::parse(args, ROWS, &["LIMIT"])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let (first, end) = board.first_field_positions(min, max)?;
@@ -191,7 +191,7 @@ fn beside_point<'c>(
     let n = args.required()?.count("n", 0)?;
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
-    let options = ReadOptions::parse(args, ROWS, POINT)?;
+    let options = ReadOptions::parse(call.options(args))?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let hash = options.apply_to(call, &mut board)?;
     let range = if board.exists() { positions(&mut board, &point, n)? } else { (0, 0) };

@@ -1,7 +1,7 @@
 //! `RANK.LOAD`: members as lines of JSON.
 
 use super::open_to_write;
-use super::write::{write, AllowedWriteOptions, WriteOptions};
+use super::write::{write, WriteOptions};
 use crate::board::{lines_of, LoadLine, Pair, WriteMode};
 use crate::command;
 use crate::docs::Doc;
@@ -17,7 +17,8 @@ command! { LOAD = load;
 fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     // A line begins with a brace, so it is never taken for an option.
-    let options = WriteOptions::parse(&mut args, AllowedWriteOptions::OfLoads)?;
+    let mut options = WriteOptions::parse(call, &mut args)?;
+    options.restores = true;
     if args.is_empty() {
         return Err(Error::arity());
     }

@@ -1,6 +1,6 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
-use super::options::{open_board_or_period, period_option, row_options, ReadOptions, RANK_COST, ROWS};
+use super::options::{open_board_or_period, period_option, row_options, ReadOptions, RANK_COST};
 use super::output::Output;
 use super::{open_to_read, ServerBoard};
 use crate::board::{Found, RankKind, Row};
@@ -36,7 +36,7 @@ command! { AMONG = among;
 fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
-    let options = ReadOptions::parse(args, ROWS, &[])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
     let Some(found) = board.find(&member)? else {
@@ -85,7 +85,7 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::member_count(named, args.len()));
     }
     let names = args.take_first(named as usize);
-    let options = ReadOptions::parse(args, ROWS, &[])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_read(call, key)?;
     let hash = options.apply_to(call, &mut board)?;
 

@@ -6,8 +6,8 @@ use super::{open_hash, open_to_read, ServerBoard};
 use crate::board::{Board, Order, Point, RankKind, Schema, Tuple};
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
-use crate::server::{Access, Arg, Args, Call, Hash, Text};
-use crate::words::{Setting, Word};
+use crate::server::{Access, Arg, Args, Call, Hash, Options, Text};
+use crate::words::Word;
 use crate::zset::SortedSet;
 
 /// The syntax of what every read of rows takes.
@@ -33,12 +33,6 @@ pub(super) use period_option;
 pub(super) const RANK_COST: &str = "O(log(N)); with DENSE O(D*log(N)) for D better scores.";
 pub(super) const ROWS_COST: &str = "O(log(N)+M) with M rows returned; with DENSE O(D*log(N)) more for D better scores.";
 
-/// The options of reads of rows, apart from the kind of rank.
-pub const ROWS: &[&str] = &["ASC", "DESC", "JSON", "WITHDATA", "WITHTIME", "PERIOD"];
-pub const ROWS_OF_BOARD: &[&str] = &["ASC", "DESC", "JSON", "WITHDATA", "WITHTIME"];
-pub const GROUPS: &[&str] = &["ASC", "DESC", "JSON", "WITHDATA", "PERIOD"];
-pub const POINT: &[&str] = &["AT", "MEMBER"];
-
 /// `LIMIT`; the default is everything.
 #[derive(Clone, Copy)]
 pub struct Limit {
@@ -53,6 +47,7 @@ impl Default for Limit {
 }
 
 /// The options of a read.
+#[derive(Default)]
 pub struct ReadOptions<'a> {
     kind: Option<RankKind>,
     order: Option<Order>,
@@ -68,51 +63,34 @@ pub struct ReadOptions<'a> {
 }
 
 impl<'a> ReadOptions<'a> {
-    /// Reads what follows the required arguments: a kind of rank, and the options that this command allows.
-    pub fn parse(mut args: Args<'a>, allowed: &[&str], more: &[&str]) -> Result<ReadOptions<'a>> {
-        let (mut kind, mut order, mut period) = (Setting::default(), Setting::default(), Setting::default());
-        let (mut json, mut data, mut time) = (Setting::default(), Setting::default(), Setting::default());
-        let (mut fill, mut worst, mut limit) = (Setting::default(), Setting::default(), Setting::default());
-        let (mut at, mut member) = (Setting::default(), Setting::default());
-        while let Some(word) = args.next() {
-            let is_allowed = allowed.iter().chain(more).any(|allowed| word.is(allowed));
-            match word.upper().as_slice() {
-                b"COMPETITION" => kind.set(RankKind::Competition, "COMPETITION")?,
-                b"DENSE" => kind.set(RankKind::Dense, "DENSE")?,
-                b"ORDINAL" => kind.set(RankKind::Ordinal, "ORDINAL")?,
-                _ if !is_allowed => return Err(Error::unknown_option(word.bytes())),
-                b"ASC" => order.set(Order::Ascending, "ASC")?,
-                b"DESC" => order.set(Order::Descending, "DESC")?,
-                b"JSON" => json.set((), "JSON")?,
-                b"WITHDATA" => data.set((), "WITHDATA")?,
-                b"WITHTIME" => time.set((), "WITHTIME")?,
-                b"PERIOD" => period.set(PeriodSelector::parse(&mut args)?, "PERIOD")?,
-                b"FILL" => fill.set((), "FILL")?,
-                b"WORST" => worst.set((), "WORST")?,
-                b"AT" => at.set(args.value_of("AT")?.time("AT")?, "AT")?,
-                b"MEMBER" => member.set(args.value_of("MEMBER")?, "MEMBER")?,
-                _ => {
-                    let offset = args.value_of("LIMIT")?.count("LIMIT offset", 0)?;
-                    let count = args.value_of("LIMIT")?.integer("LIMIT count")?;
+    /// Reads what follows the fixed arguments.
+    pub fn parse(mut options: Options<'a>) -> Result<ReadOptions<'a>> {
+        let mut read = ReadOptions::default();
+        while let Some(option) = options.next()? {
+            match option {
+                "COMPETITION" => read.kind = Some(RankKind::Competition),
+                "DENSE" => read.kind = Some(RankKind::Dense),
+                "ORDINAL" => read.kind = Some(RankKind::Ordinal),
+                "ASC" => read.order = Some(Order::Ascending),
+                "DESC" => read.order = Some(Order::Descending),
+                "JSON" => read.json = true,
+                "WITHDATA" => read.data = true,
+                "WITHTIME" => read.time = true,
+                "PERIOD" => read.period = Some(PeriodSelector::parse(&mut options.words)?),
+                "FILL" => read.fill = true,
+                "WORST" => read.worst = true,
+                "AT" => read.at = Some(options.value()?.time("AT")?),
+                "MEMBER" => read.member = Some(options.value()?),
+                "LIMIT" => {
+                    let offset = options.value()?.count("LIMIT offset", 0)?;
+                    let count = options.value()?.integer("LIMIT count")?;
                     // As in ZRANGE, a negative count is all of them.
-                    let count = u64::try_from(count).unwrap_or(u64::MAX);
-                    limit.set(Limit { offset, count }, "LIMIT")?;
+                    read.limit = Limit { offset, count: u64::try_from(count).unwrap_or(u64::MAX) };
                 }
+                _ => return Err(options.unknown()),
             }
         }
-        Ok(ReadOptions {
-            kind: kind.get(),
-            order: order.get(),
-            period: period.get(),
-            json: json.is_set(),
-            data: data.is_set(),
-            time: time.is_set(),
-            fill: fill.is_set(),
-            worst: worst.is_set(),
-            limit: limit.get().unwrap_or_default(),
-            at: at.get(),
-            member: member.get(),
-        })
+        Ok(read)
     }
 
     /// Applies the options to an open board: its direction, its period, and the hash of its attributes.

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::server::{Access, Args, Call, Caller, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
-use crate::words::{Setting, Word};
+use crate::words::Word;
 use crate::zset::{Condition, SortedSet};
 
 command! { PERIODS = periods;
@@ -241,26 +241,21 @@ struct PeriodInfo {
 }
 
 fn periods<'c>(call: &'c Call<'c>) -> Result<()> {
-    let (key, mut args) = call.key_and_args()?;
-    let (mut unit, mut now, mut json) = (Setting::default(), Setting::default(), Setting::default());
-    while let Some(word) = args.next() {
-        match word.upper().as_slice() {
-            b"NOW" => now.set(args.value_of("NOW")?.time("NOW")?, "NOW")?,
-            b"JSON" => json.set((), "JSON")?,
-            _ => match PeriodUnit::parse(word.bytes()) {
-                Some(named) => unit.set(named, "unit")?,
-                None => return Err(Error::unknown_option(word.bytes())),
-            },
+    let (key, args) = call.key_and_args()?;
+    let (mut unit, mut now, mut json) = (None, None, false);
+    let mut options = call.options(args);
+    while let Some(option) = options.next()? {
+        match option {
+            "NOW" => now = Some(options.value()?.time("NOW")?),
+            "JSON" => json = true,
+            _ => unit = PeriodUnit::parse(option.as_bytes()),
         }
     }
     let board = open_to_read(call, key)?;
-    let listed = if board.exists() {
-        list(call, &board, unit.get(), now.get().unwrap_or_else(|| call.ctx.now()))?
-    } else {
-        Vec::new()
-    };
+    let listed =
+        if board.exists() { list(call, &board, unit, now.unwrap_or_else(|| call.ctx.now()))? } else { Vec::new() };
     let reply = call.reply();
-    let mut out = Output::new(&reply, json.is_set());
+    let mut out = Output::new(&reply, json);
     out.list(listed.len() as u64);
     listed.iter().for_each(|info| info.write(&mut out));
     out.end_list();

@@ -1,6 +1,6 @@
 //! `RANK.REM`, `RANK.TRIM` and `RANK.POP`.
 
-use super::options::{row_options, ReadOptions, ROWS_OF_BOARD};
+use super::options::{row_options, ReadOptions};
 use super::output::Output;
 use super::periods::open_kept;
 use super::rows::{AttributeSource, RowFormat};
@@ -86,7 +86,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let n = if begins_with_letter(&args) { None } else { args.next() };
     let n = n.map_or(Ok(1), |n| n.count("n", 0))?;
-    let options = ReadOptions::parse(args, ROWS_OF_BOARD, &["WORST"])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_write(call, key)?;
     board.set_max_hops(config::MAX_HOPS.bound());
     let hash = options.apply_to(call, &mut board)?;

@@ -11,7 +11,7 @@ use crate::config;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::server::{Access, Call, Stopwatch, Text};
-use crate::words::{Setting, Word};
+use crate::words::Word;
 
 const DEFAULT_COUNT: u64 = 10;
 /// A step that takes longer ends early. The reply to as many rows takes about as long again.
@@ -29,23 +29,23 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let cursor = args.required()?.bytes();
     let cursor = ScanCursor::parse(cursor).ok_or_else(|| Error::bad_cursor(cursor))?;
-    let (mut step, mut time, mut data, mut json) =
-        (Setting::default(), Setting::default(), Setting::default(), Setting::default());
-    while let Some(word) = args.next() {
-        match word.upper().as_slice() {
-            b"COUNT" => step.set(args.value_of("COUNT")?.count("COUNT", 1)?, "COUNT")?,
-            b"WITHTIME" => time.set((), "WITHTIME")?,
-            b"WITHDATA" => data.set((), "WITHDATA")?,
-            b"JSON" => json.set((), "JSON")?,
-            _ => return Err(Error::unknown_option(word.bytes())),
+    let (mut count, mut time, mut data, mut json) = (DEFAULT_COUNT, false, false, false);
+    let mut options = call.options(args);
+    while let Some(option) = options.next()? {
+        match option {
+            "COUNT" => count = options.value()?.count("COUNT", 1)?,
+            "WITHTIME" => time = true,
+            "WITHDATA" => data = true,
+            "JSON" => json = true,
+            _ => return Err(options.unknown()),
         }
     }
     let mut board = open_to_read(call, key)?;
-    let wants_hash = data.is_set() && board.exists();
+    let wants_hash = data && board.exists();
     let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
     let attributes = hash.as_ref().map_or(AttributeSource::None, AttributeSource::Hash);
     let schema = board.schema().clone();
-    let format = RowFormat { schema: &schema, attributes, time: time.is_set() };
+    let format = RowFormat { schema: &schema, attributes, time };
 
     let stopwatch = Stopwatch::start();
     let (mut rows, mut seen) = (Vec::new(), 0_u64);
@@ -56,13 +56,13 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
         seen += 1;
         !seen.is_multiple_of(STRIDE) || stopwatch.elapsed() < MOST_TIME
     };
-    let step = ScanStep { count: step.get().unwrap_or(DEFAULT_COUNT), most: config::MAX_ROWS.bound() };
+    let step = ScanStep { count, most: config::MAX_ROWS.bound() };
     let next = board.scan(&cursor, step, &mut visit)?;
 
     let reply = call.reply();
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
-    if json.is_set() {
+    if json {
         let lines: Vec<Vec<u8>> = rows.into_iter().map(|(row, attributes)| line(&format, &row, attributes)).collect();
         reply.bulk(&lines.join(&b'\n'));
         return Ok(());

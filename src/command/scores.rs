@@ -1,7 +1,7 @@
 //! `RANK.COUNT`, `RANK.FORSCORE` and `RANK.SCOREAT`: reads about scores, not about members.
 
 use super::open_to_read;
-use super::options::{open_board_or_period, period_option, point_scores, ReadOptions, POINT, RANK_COST};
+use super::options::{open_board_or_period, period_option, point_scores, ReadOptions, RANK_COST};
 use crate::board::FieldBound;
 use crate::command;
 use crate::docs::Doc;
@@ -53,7 +53,7 @@ fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let mut board = open_to_read(call, key)?;
     let scores = point_scores(&mut args, &board)?;
-    let options = ReadOptions::parse(args, POINT, &["PERIOD"])?;
+    let options = ReadOptions::parse(call.options(args))?;
     let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
     let kind = options.kind(&board);
     options.apply_to(call, &mut board)?;

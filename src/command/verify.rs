@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::board::Board;
 use crate::command;
 use crate::docs::Doc;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::server::{Access, Call, Stopwatch, ZSet};
-use crate::words::{Setting, Word};
+use crate::words::Word;
 
 const DEFAULT_COUNT: u64 = 1000;
 /// A step that takes longer ends early, and its cursor says where to continue. This is less than the documented 5 ms,
@@ -20,20 +20,21 @@ command! { VERIFY = verify;
 }
 
 fn verify<'c>(call: &'c Call<'c>) -> Result<()> {
-    let (key, mut args) = call.key_and_args()?;
-    let (mut repair, mut cursor, mut step) = (Setting::default(), Setting::default(), Setting::default());
-    while let Some(word) = args.next() {
-        match word.upper().as_slice() {
-            b"REPAIR" => repair.set((), "REPAIR")?,
-            b"CURSOR" => cursor.set(args.value_of("CURSOR")?.count("CURSOR", 0)?, "CURSOR")?,
-            b"COUNT" => step.set(args.value_of("COUNT")?.count("COUNT", 1)?, "COUNT")?,
-            _ => return Err(Error::unknown_option(word.bytes())),
+    let (key, args) = call.key_and_args()?;
+    let (mut repair, mut cursor, mut count) = (false, 0, DEFAULT_COUNT);
+    let mut options = call.options(args);
+    while let Some(option) = options.next()? {
+        match option {
+            "REPAIR" => repair = true,
+            "CURSOR" => cursor = options.value()?.count("CURSOR", 0)?,
+            "COUNT" => count = options.value()?.count("COUNT", 1)?,
+            _ => return Err(options.unknown()),
         }
     }
     let mut board = Board::open_damaged(ZSet::open(call, key, Access::Write)?)?;
     let stopwatch = Stopwatch::start();
     let late = || stopwatch.elapsed() > MOST_TIME;
-    let report = board.verify(cursor.get().unwrap_or(0), step.get().unwrap_or(DEFAULT_COUNT), repair.is_set(), late)?;
+    let report = board.verify(cursor, count, repair, late)?;
     let reply = call.reply();
     reply.map(8);
     let counts = [

@@ -13,9 +13,9 @@ use crate::board::{
 use crate::config::check_rows;
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
-use crate::server::{Access, Arg, Args, Call, Reply, Text};
+use crate::server::{Access, Arg, Args, Call, Options, Reply, Text};
 use crate::stats;
-use crate::words::{Setting, Word};
+use crate::words::Word;
 use crate::zset::{Condition, PutResult};
 
 /// The board that `WITHRANK` answers about: a period, or the board itself.
@@ -34,72 +34,50 @@ pub struct WriteOptions<'a> {
     pub at: Option<i64>,
     pub json: Option<&'a [u8]>,
     /// `RANK.LOAD` restores one board: its periods stay as they are, and `NX` leaves the attributes of existing members alone.
-    restores: bool,
-}
-
-/// Which of these options a command takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum AllowedWriteOptions {
-    All,
-    OfIncrements,
-    OfLoads,
+    pub restores: bool,
 }
 
 impl<'a> WriteOptions<'a> {
     /// Reads the options in front of the scores, up to a word that is none.
     #[inline]
-    pub fn parse(args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<WriteOptions<'a>> {
-        let mut options = WriteOptions::default();
+    pub fn parse(call: &Call<'a>, args: &mut Args<'a>) -> Result<WriteOptions<'a>> {
         if begins_with_letter(args) {
-            options = WriteOptions::read(args, allowed)?;
+            WriteOptions::read(call.options_in_front(args.clone()), args)
+        } else {
+            Ok(WriteOptions::default())
         }
-        options.restores = allowed == AllowedWriteOptions::OfLoads;
-        Ok(options)
     }
 
     #[cold]
-    fn read(args: &mut Args<'a>, allowed: AllowedWriteOptions) -> Result<WriteOptions<'a>> {
-        let (all, loads) = (allowed == AllowedWriteOptions::All, allowed == AllowedWriteOptions::OfLoads);
-        let (mut fields, mut condition, mut update) = (Setting::default(), Setting::default(), Setting::default());
-        let (mut keep, mut changed, mut with_rank) = (Setting::default(), Setting::default(), Setting::default());
-        let (mut at, mut json) = (Setting::default(), Setting::default());
-        while let Some(word) = args.peek().filter(|_| begins_with_letter(args)) {
-            let mut rest = args.clone();
-            rest.next();
-            match word.upper().as_slice() {
-                b"BOARD" => fields.set(rest.value_of("BOARD")?.count("BOARD", 1)?, "BOARD")?,
-                b"WITHRANK" if !loads => {
-                    let period = rest.next_if("PERIOD");
-                    let unit = if period { Some(PeriodUnit::read(&mut rest, "PERIOD")?) } else { None };
-                    with_rank.set(unit, "WITHRANK")?;
+    fn read(mut options: Options<'a>, args: &mut Args<'a>) -> Result<WriteOptions<'a>> {
+        let mut write = WriteOptions::default();
+        while let Some(option) = options.next()? {
+            match option {
+                "BOARD" => {
+                    let fields = options.value()?.count("BOARD", 1)?;
+                    write.fields = Some(usize::try_from(fields).unwrap_or(usize::MAX));
                 }
-                b"AT" if !loads => at.set(rest.value_of("AT")?.time("AT")?, "AT")?,
-                b"NX" if all || loads => condition.set(Condition::New, "NX")?,
-                b"XX" if all => condition.set(Condition::Existing, "XX")?,
-                b"SET" if all => update.set(Update::Set, "SET")?,
-                b"BEST" if all => update.set(Update::Best, "BEST")?,
-                b"KEEP" if all => keep.set(rest.value_of("KEEP")?.count("KEEP", 1)?, "KEEP")?,
-                b"CH" if all => changed.set((), "CH")?,
-                b"DATA" if all => json.set(check_object(rest.value_of("DATA")?.bytes())?, "DATA")?,
-                _ => break,
+                "WITHRANK" => {
+                    let period = options.words.next_if("PERIOD");
+                    let unit = if period { Some(PeriodUnit::read(&mut options.words, "PERIOD")?) } else { None };
+                    write.with_rank = Some(unit);
+                }
+                "AT" => write.at = Some(options.value()?.time("AT")?),
+                "NX" => write.condition = Condition::New,
+                "XX" => write.condition = Condition::Existing,
+                "SET" => write.update = Some(Update::Set),
+                "BEST" => write.update = Some(Update::Best),
+                "KEEP" => write.keep = Some(options.value()?.count("KEEP", 1)?),
+                "CH" => write.count_changed = true,
+                "DATA" => write.json = Some(check_object(Arg::bytes(options.value()?))?),
+                _ => return Err(options.unknown()),
             }
-            *args = rest;
         }
-        let (condition, update) = (condition.get().unwrap_or_default(), update.get());
-        if condition == Condition::New && update == Some(Update::Best) {
+        if write.condition == Condition::New && write.update == Some(Update::Best) {
             return Err(Error::mutually_exclusive("NX", "BEST"));
         }
-        Ok(WriteOptions {
-            fields: fields.get().map(|fields| usize::try_from(fields).unwrap_or(usize::MAX)),
-            condition,
-            update,
-            keep: keep.get(),
-            count_changed: changed.is_set(),
-            with_rank: with_rank.get(),
-            at: at.get(),
-            json: json.get(),
-            restores: false,
-        })
+        *args = options.words;
+        Ok(write)
     }
 
     /// The update rule on a board of this schema. Increments ignore it.

@@ -1,7 +1,9 @@
 //! What `COMMAND DOCS`, `COMMAND INFO` and redis-cli's hints know about each command.
 
+mod keywords;
 mod syntax;
 
+pub use keywords::{Keyword, Keywords};
 pub use syntax::{ArgType, Argument};
 
 type Str = &'static str;

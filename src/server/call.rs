@@ -6,16 +6,17 @@ use std::os::raw::c_int;
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleString};
 
-use super::api::{args_of, Args, Ctx, Reply, Text};
+use super::api::{args_of, Args, Ctx, Options, Reply, Text};
 use super::module::flags_of;
 use super::store::{Effect, Effects};
-use crate::docs::KeyUse;
+use crate::docs::{KeyUse, Keywords};
 use crate::error::Result;
 
 /// A running command. It borrows its arguments for as long as it lives, so effects can be noted without copies.
 pub struct Call<'a> {
     pub ctx: Ctx<'a>,
     args: &'a [*mut RedisModuleString],
+    keywords: &'static Keywords,
     /// The server only asked for the command's keys.
     asked: Cell<bool>,
     /// Microseconds on the server's monotonic clock, if the call is timed.
@@ -26,10 +27,14 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// # Safety
     /// The pointers are those the server called the command with, and live for `'a`.
-    pub unsafe fn new(ctx: *mut RedisModuleCtx, args: &'a [*mut RedisModuleString]) -> Call<'a> {
+    pub unsafe fn new(
+        ctx: *mut RedisModuleCtx,
+        args: &'a [*mut RedisModuleString],
+        keywords: &'static Keywords,
+    ) -> Call<'a> {
         // SAFETY: as the caller says.
         let ctx = unsafe { Ctx::new(ctx) };
-        Call { ctx, args, asked: Cell::new(false), began: Cell::new(None), effects: RefCell::default() }
+        Call { ctx, args, keywords, asked: Cell::new(false), began: Cell::new(None), effects: RefCell::default() }
     }
 
     /// The server wants to know the command's keys, not to run it; only for commands with `getkeys-api`.
@@ -77,6 +82,18 @@ impl<'a> Call<'a> {
     pub fn args(&self) -> Args<'a> {
         // SAFETY: the arguments live as long as the call.
         unsafe { args_of(self.args.get(1..).unwrap_or_default()) }
+    }
+
+    /// Arguments that are the options of this command.
+    #[inline]
+    pub fn options(&self, args: Args<'a>) -> Options<'a> {
+        Options::new(args, self.keywords)
+    }
+
+    /// Arguments that may begin with options of this command.
+    #[inline]
+    pub fn options_in_front(&self, args: Args<'a>) -> Options<'a> {
+        Options::in_front(args, self.keywords)
     }
 
     /// The key, which is the first argument of almost all commands, and the others.

@@ -9,7 +9,7 @@ mod store;
 #[cfg(any(test, fuzzing))]
 pub mod tests;
 
-pub use api::{Access, Arg, Args, Caller, Ctx, Reply, Stopwatch, Text};
+pub use api::{Access, Arg, Args, Caller, Ctx, Options, Reply, Stopwatch, Text};
 pub use call::Call;
 pub use module::{notify_waiters, run, serve_waiters_first, start, wait, Command, Runner, WaitRequest};
 pub use store::{Hash, Limiter, ZSet};

@@ -27,7 +27,7 @@ pub use key::{Access, Key, KeyType};
 pub use reply::Reply;
 pub use rights::Caller;
 pub use stopwatch::Stopwatch;
-pub use text::{args_of, Arg, Args, Text};
+pub use text::{args_of, Arg, Args, Options, Text};
 
 /// A missing function cannot happen on a server that loaded the module. If it does, this ends the command, not the server.
 #[cold]

@@ -6,7 +6,7 @@ use std::ptr;
 use redis_module::raw::RedisModuleString;
 
 use crate::error::Result;
-use crate::words::{Word, Words};
+use crate::words::{self, Word, Words};
 
 /// A string that belongs to the running command's arguments.
 #[derive(Clone, Copy)]
@@ -36,6 +36,9 @@ impl Word for Arg<'_> {
 
 /// The arguments of a command that are still to be read.
 pub type Args<'a> = Words<'a, Arg<'a>>;
+
+/// The arguments of a command that are its options.
+pub type Options<'a> = words::Options<'a, Arg<'a>>;
 
 /// # Safety
 /// The strings must live for `'a`.

@@ -21,7 +21,7 @@ pub use waiting::{notify_waiters, serve_waiters_first, wait, WaitRequest};
 use super::api::Ctx;
 use super::store::{subscribe, PROPAGATED};
 use super::Call;
-use crate::docs::Doc;
+use crate::docs::{Doc, Keywords};
 use crate::error::{Error, ErrorKind, Result};
 use crate::stats::{self, Family};
 
@@ -35,11 +35,13 @@ pub struct Runner {
     name: &'static str,
     family: &'static Family,
     is_fast: bool,
+    keywords: Keywords,
 }
 
 impl Runner {
     pub const fn new(doc: &Doc, handler: Handler) -> Runner {
-        Runner { handler, name: doc.name, family: Family::of(doc.name), is_fast: doc.is_fast }
+        let keywords = Keywords::of(doc.syntax);
+        Runner { handler, name: doc.name, family: Family::of(doc.name), is_fast: doc.is_fast, keywords }
     }
 }
 
@@ -90,7 +92,7 @@ pub unsafe fn run(
     argc: c_int,
 ) -> c_int {
     // SAFETY: the server passes `argc` live strings.
-    let call = unsafe { Call::new(ctx, std::slice::from_raw_parts(argv, argc.max(0) as usize)) };
+    let call = unsafe { Call::new(ctx, std::slice::from_raw_parts(argv, argc.max(0) as usize), &runner.keywords) };
     // The call is borrowed for as long as it lives; propagating its effects empties its notes.
     let call = ManuallyDrop::new(call);
     if !guarded(|| handle(&call, runner)) {
