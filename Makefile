@@ -33,7 +33,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
+.PHONY: help build run demo play page page-setup test test-servers test-any-client test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -144,6 +144,11 @@ test-servers: ## run the tests with real servers on this machine's Redis, and on
 	@scripts/setup.sh test
 	cargo build --release
 	REDIS_RANK_SO='$(MODULE)' scripts/test-servers.sh $(SERVERS)
+
+test-any-client: ## run the programs of docs/guides/any-client.md: C, Go, Perl, PHP, Ruby
+	@scripts/setup.sh any-client
+	$(if $(REDIS_RANK_SO),,cargo build --release)
+	python3 scripts/test-any-client.py "$(REDIS_SERVER)" '$(READY_MODULE)'
 
 bench: ## compare with core commands and scripts; ARGS=--quick takes four minutes, ARGS=--help lists options
 	@scripts/setup.sh run

