@@ -1,6 +1,6 @@
 //! `CL.THROTTLE`: redis-cell's command, on `GCRA`.
 
-use super::rate::verdict_counters;
+use super::check::verdict_counters;
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
