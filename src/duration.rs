@@ -34,7 +34,7 @@ pub fn duration_in(word: impl Word, what: &str, range: RangeInclusive<u64>) -> R
 }
 
 /// With the longest unit of which it is a multiple; `0` has none.
-fn duration_text(millis: u64) -> String {
+pub fn duration_text(millis: u64) -> String {
     let (unit, length) = longest_unit(millis);
     let number = millis.checked_div(length).unwrap_or(0);
     if number == 0 {

@@ -145,7 +145,7 @@ errors! {
     Err {
         // Words.
         unknown_option(word: &[u8]) "unknown option {:?}", Escaped(word);
-        given_twice(option: &str) "{option} is given twice";
+        given_twice(option: &str) "{option} is specified more than once";
         mutually_exclusive(a: &str, b: &str) "{a} and {b} are mutually exclusive";
         only_together(a: &str, b: &str) "{a} and {b} are only valid together";
         without_value(option: &str) "{option} needs a value";
@@ -167,7 +167,7 @@ errors! {
 
         // A schema.
         range_order(lo: i64, hi: i64) "RANGE takes lo below hi, got {lo} {hi}";
-        field_twice(name: &str) "field '{name}' is given twice";
+        field_twice(name: &str) "field '{name}' is specified more than once";
         too_many_fields(most: usize, name: &str) "a board has at most {most} fields: '{name}' is one too many";
         order_with_fields() "ASC and DESC are only valid without FIELD: each field has its own order";
         since_without_times() "SINCE is only valid with TIES FIRST, LAST or JOINED";
@@ -175,7 +175,7 @@ errors! {
             "ADOPT of a board with tie times needs SINCE ms: the one that RANK.INFO showed, or 0 if it is not known";
         not_the_shard(shard: Shard, got: &[u8]) "SHARD {} {} takes a key name{}, where name has no braces, got {}",
             shard.index(), shard.count(), shard.suffix(), Escaped(got);
-        period_twice(unit: &str) "the {unit} period is given twice";
+        period_twice(unit: &str) "the {unit} period is specified more than once";
         period_prefixes(prefix: &[u8])
             "a prefix cannot be another prefix, or another prefix followed by digits, got {:?}", Escaped(prefix);
         past_together(past: i64) "PAST takes at most 1000 over all periods of a board, got {past}";
@@ -207,7 +207,7 @@ errors! {
         // Limits.
         no_rule() "rule takes a limit and a window, got none";
         limit_without_window(limit: u64) "limit {limit} has no window: write {limit}/1m, or {limit} 60";
-        window_twice(window: &str) "rules take different windows, got {window} twice";
+        window_twice(window: &str) "each rule needs its own window; {window} is repeated";
         burst_without_gcra() "BURST is only valid with GCRA";
         burst_of_several() "BURST takes a single rule: with several, write limit/window/burst";
         offset_without_calendar() "OFFSET is only valid with CALENDAR";
@@ -220,7 +220,7 @@ errors! {
         rule_count(keys: u64, rules: usize)
             "RATE.ALL takes a rule for each key, but numkeys is {keys} and the number of rules is {rules}";
         limiter_overflow(cost: u64) "COST {cost} would overflow the limiter";
-        tokens_used_up() "the key has no tokens left: RATE.RESET it";
+        tokens_used_up() "token counter exhausted: run RATE.RESET";
         lease_ends_too_late(latest_ms: u64) "the lease would end after {latest_ms}, the latest time in ms";
 
         // Schedules.
@@ -285,7 +285,7 @@ errors! {
             } else {
                 "use another key (fields, ties, SHARD and SINCE cannot change)"
             };
-        other_fields(own: usize, declared: usize) "the board has {own} {}, BOARD says {declared}",
+        other_fields(own: usize, declared: usize) "BOARD is {declared}, but the board has {own} {}",
             if own == 1 { "field" } else { "fields" };
         other_shard(member: &[u8], shard: Shard, board: Option<&[u8]>) "{:?} belongs to shard {} of {}: write to {}",
             Escaped(member), shard.index(), shard.count(), match board {
@@ -331,10 +331,10 @@ errors! {
             restore its schema with RANK.CREATE key ... ADOPT, then run RANK.VERIFY key REPAIR";
         stray_element() "the board is damaged: an element other than its marker is at -inf; \
             run RANK.VERIFY key REPAIR";
-        index_differs(member: &[u8]) "the board is damaged: its index entries and its elements differ at {:?}; \
+        index_differs(member: &[u8]) "the board is damaged: index and element do not match at {:?}; \
             run RANK.VERIFY key REPAIR", Escaped(member);
         undecodable(element: &[u8]) "element {:?} does not decode under the board's schema: \
-            ZREM it; RANK.VERIFY lists all such elements", Escaped(element);
+            ZREM it; RANK.VERIFY finds the others", Escaped(element);
         bad_marker(text: &[u8]) "the board's marker is not a schema: {}", Escaped(text);
     }
 

@@ -71,7 +71,7 @@ on_every_server! {
             RANK.ALTER b DATA DATA => ERR DATA takes a key name other than LIKE and DATA, got DATA
             RANK.ALTER b DATA h NODATA => ERR DATA and NODATA are mutually exclusive
             RANK.ALTER b NODATA DATA h => ERR NODATA and DATA are mutually exclusive
-            RANK.ALTER b DATA h DATA h => ERR DATA is given twice
+            RANK.ALTER b DATA h DATA h => ERR DATA is specified more than once
             RANK.ALTER b OWNED => ERR unknown option 'OWNED'
             RANK.CREATE new DATA Like => ERR DATA takes a key name other than LIKE and DATA, got Like
             EXISTS new => 0
@@ -207,7 +207,7 @@ on_every_server! {
         for (line, error) in [
             (r#"ADD b DATA {"a":1} 1 x 2 y"#, "ERR DATA is only valid with one member"),
             (r#"ADD b DATA {"a":1} 1 x 2 x"#, "ERR DATA is only valid with one member"),
-            (r#"ADD b DATA {"a":1} DATA {"a":1} 1 x"#, "ERR DATA is given twice"),
+            (r#"ADD b DATA {"a":1} DATA {"a":1} 1 x"#, "ERR DATA is specified more than once"),
             (r#"ADD no DATA {"a":1} 1 x"#, NO_DATA),
             (r#"ADD bare DATA {"a":1} 1 x"#, NO_DATA),
             (r#"ADD none DATA {"a":1} 1 x"#, NO_DATA),

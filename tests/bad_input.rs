@@ -76,12 +76,12 @@ on_every_server! {
 
             # Options.
             RANK.GET b a FOO => ERR unknown option 'FOO'
-            RANK.GET b a JSON json => ERR JSON is given twice
+            RANK.GET b a JSON json => ERR JSON is specified more than once
             RANK.GET b a DENSE ORDINAL => ERR DENSE and ORDINAL are mutually exclusive
-            RANK.GET b a DENSE DENSE => ERR DENSE is given twice
+            RANK.GET b a DENSE DENSE => ERR DENSE is specified more than once
             RANK.GET b a ASC DESC => ERR ASC and DESC are mutually exclusive
             RANK.GET s a ASC => SCHEMA ASC and DESC are only valid on a board without a schema
-            RANK.STATS b WITHDATA WITHDATA => ERR WITHDATA is given twice
+            RANK.STATS b WITHDATA WITHDATA => ERR WITHDATA is specified more than once
             RANK.QUERY b a WITHDATA => SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash
             RANK.TOPN b 1 LIMIT 0 1 => ERR unknown option 'LIMIT'
             RANK.GET b a FILL => ERR unknown option 'FILL'
@@ -90,7 +90,7 @@ on_every_server! {
             RANK.ADD b NX XX 1 a => ERR NX and XX are mutually exclusive
             RANK.ADD b NX BEST 1 a => ERR NX and BEST are mutually exclusive
             RANK.ADD b SET BEST 1 a => ERR SET and BEST are mutually exclusive
-            RANK.ADD b CH CH 1 a => ERR CH is given twice
+            RANK.ADD b CH CH 1 a => ERR CH is specified more than once
             RANK.ADD b KEEP 0 1 a => ERR KEEP takes 1 or more, got 0
             RANK.ADD b KEEP x 1 a => ERR KEEP takes 1 or more, got x
             RANK.ADD s KEEP 3 1 a => SCHEMA the board already has KEEP 3: leave KEEP out, or change it with RANK.ALTER
@@ -106,7 +106,7 @@ on_every_server! {
             RANK.CREATE new TIES FIRST SINCE -1 => ERR SINCE takes 0 to 9007199254740991, got -1
             RANK.CREATE new TIES FIRST SINCE 9007199254740992 => ERR SINCE takes 0 to 9007199254740991, got 9007199254740992
             RANK.CREATE new TIES FIRST SINCE now => ERR SINCE takes 0 to 9007199254740991, got now
-            RANK.CREATE new TIES FIRST SINCE 1 SINCE 1 => ERR SINCE is given twice
+            RANK.CREATE new TIES FIRST SINCE 1 SINCE 1 => ERR SINCE is specified more than once
             RANK.ALTER t SINCE 5 => ERR unknown option 'SINCE'
 
             # Attributes.
@@ -130,7 +130,7 @@ on_every_server! {
             RANK.CREATE new DATA data => ERR DATA takes a key name other than LIKE and DATA, got data
             RANK.CREATE new DATA => ERR DATA needs a value
             RANK.CREATE s KEEP 4 => SCHEMA the board has a different schema: KEEP 3, asked for KEEP 4: use RANK.ALTER to change it
-            RANK.CREATE new FIELD a FIELD a => ERR field 'a' is given twice
+            RANK.CREATE new FIELD a FIELD a => ERR field 'a' is specified more than once
             RANK.CREATE new UPDATE X => ERR UPDATE takes SET or BEST, got X
             RANK.CREATE new TIES X => ERR TIES takes SHARED, FIRST, LAST or JOINED, got X
             RANK.CREATE new FOO => ERR unknown option 'FOO'

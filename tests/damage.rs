@@ -143,7 +143,7 @@ on_every_server! {
         report(&mut con, "p REPAIR", r#""undecodable", 1, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 1, "examples", ["zzz"]]"#);
         script(&mut con, r#"
             ZADD p 1.5 bad => 1
-            RANK.TOPN p 5 => DAMAGED element 'bad' does not decode under the board's schema: ZREM it; RANK.VERIFY lists all such elements
+            RANK.TOPN p 5 => DAMAGED element 'bad' does not decode under the board's schema: ZREM it; RANK.VERIFY finds the others
         "#);
         report(&mut con, "p REPAIR", r#""undecodable", 1, "missing", 0, "orphaned", 0, "duplicated", 0, "repaired", 0, "examples", ["bad"]]"#);
         script(&mut con, r#"
@@ -154,9 +154,9 @@ on_every_server! {
         "#);
         reply(&mut con, "ZPOPMAX s");
         script(&mut con, r#"
-            RANK.SCORE s c => DAMAGED the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
-            RANK.ADD s 1 1 c => DAMAGED the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
-            RANK.REM s a c => DAMAGED the board is damaged: its index entries and its elements differ at 'c'; run RANK.VERIFY key REPAIR
+            RANK.SCORE s c => DAMAGED the board is damaged: index and element do not match at 'c'; run RANK.VERIFY key REPAIR
+            RANK.ADD s 1 1 c => DAMAGED the board is damaged: index and element do not match at 'c'; run RANK.VERIFY key REPAIR
+            RANK.REM s a c => DAMAGED the board is damaged: index and element do not match at 'c'; run RANK.VERIFY key REPAIR
             # The others are as they were.
             RANK.COUNT s => 2
             RANK.ADD s 1 1 a => 0

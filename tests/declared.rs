@@ -72,14 +72,14 @@ on_every_server! {
         for fields in ["BOARD 2", "board 2", "BOARD +02"] {
             assert_refused(&mut con, "none", fields, NO_BOARD);
             assert_refused(&mut con, "bare", fields, NO_BOARD);
-            assert_refused(&mut con, "one", fields, "SCHEMA the board has 1 field, BOARD says 2");
-            assert_refused(&mut con, "three", fields, "SCHEMA the board has 3 fields, BOARD says 2");
+            assert_refused(&mut con, "one", fields, "SCHEMA BOARD is 2, but the board has 1 field");
+            assert_refused(&mut con, "three", fields, "SCHEMA BOARD is 2, but the board has 3 fields");
             assert_refused(&mut con, "string", fields, "WRONGTYPE Operation against a key holding the wrong kind of value");
             assert_done(&mut con, "two", fields);
         }
-        assert_refused(&mut con, "two", "BOARD 1", "SCHEMA the board has 2 fields, BOARD says 1");
-        assert_refused(&mut con, "two", "BOARD 33", "SCHEMA the board has 2 fields, BOARD says 33");
-        assert_refused(&mut con, "two", "BOARD 9223372036854775807", "SCHEMA the board has 2 fields, BOARD says 9223372036854775807");
+        assert_refused(&mut con, "two", "BOARD 1", "SCHEMA BOARD is 1, but the board has 2 fields");
+        assert_refused(&mut con, "two", "BOARD 33", "SCHEMA BOARD is 33, but the board has 2 fields");
+        assert_refused(&mut con, "two", "BOARD 9223372036854775807", "SCHEMA BOARD is 9223372036854775807, but the board has 2 fields");
         script(&mut con, &format!(r#"
             EXISTS none => 0
             # One field: a sorted set without a schema is not the board that was declared.
@@ -108,7 +108,7 @@ on_every_server! {
             let before = snapshot(&mut con);
             for other in [fields - 1, fields + 1].into_iter().filter(|other| *other > 0) {
                 let text = if fields == 1 { "field" } else { "fields" };
-                let error = format!("SCHEMA the board has {fields} {text}, BOARD says {other}");
+                let error = format!("SCHEMA BOARD is {other}, but the board has {fields} {text}");
                 expect(&mut con, &format!("RANK.ADD b BOARD {other} {scores} x"), &error);
                 expect(&mut con, &format!("RANK.ADD b BOARD {other} {} x", "8 ".repeat(other)), &error);
                 expect(&mut con, &format!("RANK.INCR b BOARD {other} {scores} x"), &error);
@@ -157,7 +157,7 @@ on_every_server! {
             RANK.MULTISET b WITHRANK BOARD 2 3 * x => +QUEUED
             DEL b => +QUEUED
             RANK.MULTISET b BOARD 2 1 2 x => +QUEUED
-            EXEC => [{NO_BOARD}, +OK, 1, SCHEMA the board has 2 fields, BOARD says 3, [[1, 1, "x", 3, 2, 1, 2]], 1, {NO_BOARD}]
+            EXEC => [{NO_BOARD}, +OK, 1, SCHEMA BOARD is 3, but the board has 2 fields, [[1, 1, "x", 3, 2, 1, 2]], 1, {NO_BOARD}]
             EXISTS b => 0
         "#));
         // A script that asks first.
@@ -178,7 +178,7 @@ on_every_server! {
         assert_eq!(show_result(&cmdv(&mut con, &["FUNCTION", "LOAD", library])), r#""lib""#);
         script(&mut con, "FCALL put 1 b 5 6 y => 1\n RANK.SCORE b y => [5, 6]");
         let answer = reply(&mut con, "FCALL put 1 b 5 y");
-        assert!(answer.starts_with("SCHEMA the board has 2 fields, BOARD says 1"), "{answer}");
+        assert!(answer.starts_with("SCHEMA BOARD is 1, but the board has 2 fields"), "{answer}");
         expect(&mut con, "EXISTS other", "0");
         check_boards(&mut con, false);
     }
@@ -191,7 +191,7 @@ on_every_server! {
             RANK.ADD {{g}} BOARD 2 WITHRANK PERIOD year 1 2 x => {NO_BOARD}
             RANK.CREATE {{g}} FIELD a INT FIELD b INT PERIOD YEAR {{g}}:year: PAST 50 => +OK
         "#));
-        assert_refused(&mut con, "{g}", "BOARD 3", "SCHEMA the board has 2 fields, BOARD says 3");
+        assert_refused(&mut con, "{g}", "BOARD 3", "SCHEMA BOARD is 3, but the board has 2 fields");
         script(&mut con, &format!(r#"
             EXISTS {{g}}:year:2023 => 0
             RANK.ADD {{g}} BOARD 2 AT {AT} 5 6 x => 1
@@ -226,7 +226,7 @@ on_every_server! {
             RANK.ADD {key} BOARD 2 1 2 ann => 1
             RANK.ADD {key} BOARD 2 WITHRANK * 5 ann => [[1, 1, "ann", 1, 5, 1, 2]]
             RANK.INCR {key} BOARD 2 1 1 ann => [2, 6]
-            RANK.ADD {key} BOARD 3 1 2 3 ann => SCHEMA the board has 2 fields, BOARD says 3
+            RANK.ADD {key} BOARD 3 1 2 3 ann => SCHEMA BOARD is 3, but the board has 2 fields
             RANK.ADD {other} BOARD 2 1 2 ann => SCHEMA 'ann' belongs to shard {home} of 4: write to '{key}'
             RANK.ADD {other} BOARD 2 * 2 ann => SCHEMA 'ann' belongs to shard {home} of 4: write to '{key}'
             RANK.COUNT {other} => 0
@@ -248,7 +248,7 @@ on_every_server! {
                 ("BOARD x", "ERR BOARD takes 1 or more, got x"),
                 ("BOARD 2.0", "ERR BOARD takes 1 or more, got 2.0"),
                 ("BOARD 9223372036854775808", "ERR BOARD takes 1 or more, got 9223372036854775808"),
-                ("BOARD 2 BOARD 2", "ERR BOARD is given twice"),
+                ("BOARD 2 BOARD 2", "ERR BOARD is specified more than once"),
             ] {
                 let got = reply(&mut con, &format!("RANK.{command} {words} {rest}"));
                 assert_eq!(got, error, "{command} {words}");
@@ -256,7 +256,7 @@ on_every_server! {
         }
         assert_same(&before, &snapshot(&mut con), "wrong calls");
         script(&mut con, r#"
-            RANK.LOAD b NX NX {"member":"x","scores":{"a":1,"b":2}} => ERR NX is given twice
+            RANK.LOAD b NX NX {"member":"x","scores":{"a":1,"b":2}} => ERR NX is specified more than once
             RANK.LOAD b BOARD 2 => ERR wrong number of arguments for 'rank.load' command
             RANK.ADD b NX CH BOARD => ERR BOARD needs a value
             # Behind the scores it is a name.

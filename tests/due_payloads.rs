@@ -217,7 +217,7 @@ on_every_server! {
         for (line, error) in [
             (format!("DUE.ADD q DATA h text AT {T} a b"), "ERR DATA is only valid with one item"),
             (format!("DUE.ADD q DATA q text AT {T} b"), "ERR DATA takes a separate key, got q"),
-            (format!("DUE.ADD q DATA h x DATA h y AT {T} b"), "ERR DATA is given twice"),
+            (format!("DUE.ADD q DATA h x DATA h y AT {T} b"), "ERR DATA is specified more than once"),
             (format!("DUE.ADD q DATA string text AT {T} b"), wrong_type),
             (format!("DUE.ADD q DATA list text AT {T} b"), wrong_type),
             ("DUE.ADD q DATA h".into(), "ERR DATA needs a value"),

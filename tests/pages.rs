@@ -290,7 +290,7 @@ on_every_server! {
             RANK.AFTER two 5 1 2 AT 1700000000000 => SCHEMA AT is only valid on a board with TIES FIRST, LAST or JOINED
             RANK.FORSCORE two 1 2 AT 1700000000000 => SCHEMA AT is only valid on a board with TIES FIRST, LAST or JOINED
             RANK.AFTER two 5 1 2 MEMBER => ERR MEMBER needs a value
-            RANK.AFTER two 5 1 2 MEMBER a MEMBER b => ERR MEMBER is given twice
+            RANK.AFTER two 5 1 2 MEMBER a MEMBER b => ERR MEMBER is specified more than once
             RANK.AFTER two 5 1 2 LIMIT 0 1 => ERR unknown option 'LIMIT'
             RANK.AFTER two 5 1 2 ASC => SCHEMA ASC and DESC are only valid on a board without a schema
             RANK.AFTER timed 5 1 AT -5 => ERR AT takes 0 to 9007199254740991, got -5
@@ -324,7 +324,7 @@ on_every_server! {
                 assert!(json.contains(r#"\"time\":null}"#), "{read}: {json}");
             }
             expect(con, "RANK.GET seconds a WITHTIME", r#"[1, "a", 5, 1700000001000]"#);
-            expect(con, "RANK.GET b a WITHTIME WITHTIME", "ERR WITHTIME is given twice");
+            expect(con, "RANK.GET b a WITHTIME WITHTIME", "ERR WITHTIME is specified more than once");
             for read in ["QUERY b a", "STATS b", "FORSCORE b 5"] {
                 expect(con, &format!("RANK.{read} WITHTIME"), "ERR unknown option 'WITHTIME'");
             }

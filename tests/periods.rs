@@ -392,7 +392,7 @@ on_every_server! {
         script(&mut con, r#"
             RANK.TOPN {g} 5 PERIOD year -9223372036854775808 => []
             RANK.TOPN {g} 5 PERIOD every -1000000 => []
-            RANK.TOPN {g} 5 PERIOD month 2023-11 PERIOD month => ERR PERIOD is given twice
+            RANK.TOPN {g} 5 PERIOD month 2023-11 PERIOD month => ERR PERIOD is specified more than once
             RANK.TOPN {g} 5 PERIOD => ERR PERIOD needs a value
             RANK.TOPN {g} 5 PERIOD fortnight => ERR PERIOD takes HOUR, DAY, WEEK, MONTH, YEAR or EVERY, got fortnight
             RANK.TOPN {g} 5 PERIOD month 2023-13 => ERR PERIOD takes 0, a negative index, or the id of a period, got 2023-13
@@ -477,8 +477,8 @@ on_every_server! {
             ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST"]
             RANK.ALTER {g} PERIOD HOUR {g}:h: OFFSET -02:30 => +OK
             ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD HOUR {g}:h: OFFSET -02:30"]
-            RANK.ALTER {g} PERIOD HOUR a: PERIOD HOUR b: => ERR the hour period is given twice
-            RANK.ALTER {g} PERIOD HOUR a: NOPERIOD HOUR => ERR the hour period is given twice
+            RANK.ALTER {g} PERIOD HOUR a: PERIOD HOUR b: => ERR the hour period is specified more than once
+            RANK.ALTER {g} PERIOD HOUR a: NOPERIOD HOUR => ERR the hour period is specified more than once
             RANK.ALTER {g} NOPERIOD => ERR NOPERIOD needs a value
             RANK.ALTER {g} NOPERIOD x => ERR NOPERIOD takes HOUR, DAY, WEEK, MONTH, YEAR or EVERY, got x
             RANK.ALTER copy OFFSET +01:00 => ERR OFFSET is only valid with PERIOD
@@ -488,7 +488,7 @@ on_every_server! {
             RANK.CREATE new PERIOD fortnight p: => ERR PERIOD takes HOUR, DAY, WEEK, MONTH, YEAR or EVERY, got fortnight
             RANK.CREATE new PERIOD day LIKE => ERR PERIOD takes a prefix other than LIKE and DATA, got LIKE
             RANK.CREATE new PERIOD day data => ERR PERIOD takes a prefix other than LIKE and DATA, got data
-            RANK.CREATE new PERIOD day a: PERIOD day b: => ERR the day period is given twice
+            RANK.CREATE new PERIOD day a: PERIOD day b: => ERR the day period is specified more than once
             RANK.CREATE new PERIOD day a: PERIOD week a: => ERR a prefix cannot be another prefix, or another prefix followed by digits, got 'a:'
             RANK.CREATE new PERIOD day a: PERIOD week a:1 => ERR a prefix cannot be another prefix, or another prefix followed by digits, got 'a:1'
             RANK.CREATE new PERIOD day a: PAST 1001 => ERR PAST takes 0 to 1000, got 1001
@@ -496,7 +496,7 @@ on_every_server! {
             RANK.CREATE new PERIOD day a: PAST 1000 PERIOD week b: => ERR PAST takes at most 1000 over all periods of a board, got 1001
             RANK.CREATE new PERIOD day a: OFFSET 1:00 => ERR OFFSET takes +hh:mm or -hh:mm, less than a day, got 1:00
             RANK.CREATE new PERIOD day a: OFFSET +24:00 => ERR OFFSET takes +hh:mm or -hh:mm, less than a day, got +24:00
-            RANK.CREATE new PERIOD day a: OFFSET +01:00 OFFSET +01:00 => ERR OFFSET is given twice
+            RANK.CREATE new PERIOD day a: OFFSET +01:00 OFFSET +01:00 => ERR OFFSET is specified more than once
             RANK.CREATE new PERIOD EVERY 90s FROM 0 a: => ERR EVERY takes 1m to 366d in whole minutes, got 90s
             RANK.CREATE new PERIOD EVERY 367d FROM 0 a: => ERR EVERY takes 1m to 366d in whole minutes, got 367d
             RANK.CREATE new PERIOD EVERY 1d a: => ERR EVERY ... FROM needs a value

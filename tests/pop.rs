@@ -73,7 +73,7 @@ on_every_server! {
             RANK.POP c 1.5 => ERR n takes 0 or more, got 1.5
             RANK.POP c x => ERR unknown option 'x'
             RANK.POP c 1 2 => ERR unknown option '2'
-            RANK.POP c WORST WORST => ERR WORST is given twice
+            RANK.POP c WORST WORST => ERR WORST is specified more than once
             RANK.POP c ASC => SCHEMA ASC and DESC are only valid on a board without a schema
             RANK.POP c WITHDATA => SCHEMA the board has no hash for attributes: set one with RANK.ALTER key DATA hash
         "#);

@@ -285,7 +285,7 @@ on_every_server! {
             ("9 a 1/1m", "ERR numkeys is 9 but 3 arguments follow"),
             ("2 a b 1/1m", "ERR RATE.ALL takes a rule for each key, but numkeys is 2 and the number of rules is 1"),
             ("1 a 1/1m 2/2m", "ERR RATE.ALL takes a rule for each key, but numkeys is 1 and the number of rules is 2"),
-            ("2 a a 1/1m 2/1m", "ERR rules take different windows, got 60000ms twice"),
+            ("2 a a 1/1m 2/1m", "ERR each rule needs its own window; 1m is repeated"),
             ("2 a b", "ERR rule takes a limit and a window, got none"),
         ] {
             expect(&mut con, &format!("RATE.ALL {args} FIXED"), error);
@@ -338,7 +338,7 @@ on_every_server! {
             ("60/", "ERR limit 60 has no window: write 60/1m, or 60 60".into()),
             ("60 GCRA", "ERR limit 60 has no window: write 60/1m, or 60 60".into()),
             ("GCRA", "ERR rule takes a limit and a window, got none".into()),
-            ("10/1m 20/60s", "ERR rules take different windows, got 60000ms twice".into()),
+            ("10/1m 20/60s", "ERR each rule needs its own window; 1m is repeated".into()),
             ("10/1m BURST 5", "ERR BURST is only valid with GCRA".into()),
             ("10/1m FIXED BURST 5", "ERR BURST is only valid with GCRA".into()),
             ("10/1m GCRA BURST 0", "ERR BURST takes 1 to 1000000000, got 0".into()),
@@ -352,8 +352,8 @@ on_every_server! {
             ("10/1m COST", "ERR COST needs a value".into()),
             ("10/1m NOW -1", "ERR NOW takes 0 to 9007199254740, got -1".into()),
             ("10/1m NOW 9007199254741", "ERR NOW takes 0 to 9007199254740, got 9007199254741".into()),
-            ("10/1m COST 1 COST 1", "ERR COST is given twice".into()),
-            ("10/1m GCRA FIXED", "ERR algorithm is given twice".into()),
+            ("10/1m COST 1 COST 1", "ERR COST is specified more than once".into()),
+            ("10/1m GCRA FIXED", "ERR algorithm is specified more than once".into()),
             ] {
             for command in ["CHECK", "PEEK"] {
                 expect(&mut con, &format!("RATE.{command} k {args}"), &error);

@@ -58,7 +58,7 @@ on_every_server! {
             ("ACQUIRE k 1 366d NOW 9007199254740", "ERR the lease would end after 9007199254740, the latest time in ms".into()),
             ("ACQUIRE k 1 1s EACH", "ERR unknown option 'EACH'".into()),
             ("ACQUIRE k 1 1s NOW", "ERR NOW needs a value".into()),
-            ("ACQUIRE k 1 1s NOW 1 NOW 1", "ERR NOW is given twice".into()),
+            ("ACQUIRE k 1 1s NOW 1 NOW 1", "ERR NOW is specified more than once".into()),
             ("RENEW k x 1s", "ERR token takes a token of RATE.ACQUIRE, got x".into()),
             ("RENEW k 5 1w", format!("{lease}1w")),
             ("RELEASE k 5 0", "ERR token takes a token of RATE.ACQUIRE, got 0".into()),

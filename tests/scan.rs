@@ -239,7 +239,7 @@ on_every_server! {
             RANK.SCAN b x17 => ERR cursor takes 0 or a cursor that RANK.SCAN returned, got x17
             RANK.SCAN b nYQ => ["0", []]
             RANK.SCAN b 0 COUNT 0 => ERR COUNT takes 1 or more, got 0
-            RANK.SCAN b 0 COUNT 1 COUNT 2 => ERR COUNT is given twice
+            RANK.SCAN b 0 COUNT 1 COUNT 2 => ERR COUNT is specified more than once
             RANK.SCAN b 0 DENSE => ERR unknown option 'DENSE'
         "#);
         expect(&mut server.connect_resp3(), "RANK.SCAN b 0 WITHDATA WITHTIME", r#"["0", [["a", 5, 6, 1700000000000, {"n": "1"}]]]"#);

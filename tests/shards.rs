@@ -168,7 +168,7 @@ on_every_server! {
             RANK.CREATE {key} SHARD 0 2048 => ERR n takes a power of two from 2 to 1024, got 2048
             RANK.CREATE {key} SHARD 5 => ERR SHARD needs a value
             RANK.CREATE {key} SHARD => ERR SHARD needs a value
-            RANK.CREATE {key} SHARD 5 16 SHARD 5 16 => ERR SHARD is given twice
+            RANK.CREATE {key} SHARD 5 16 SHARD 5 16 => ERR SHARD is specified more than once
             RANK.SHARDS game 3 => ERR n takes a power of two from 2 to 1024, got 3
             RANK.SHARDS game 1 => ERR n takes a power of two from 2 to 1024, got 1
             RANK.SHARDS game 2048 => ERR n takes a power of two from 2 to 1024, got 2048

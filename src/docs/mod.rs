@@ -8,6 +8,9 @@ pub use syntax::{ArgType, Argument};
 
 type Str = &'static str;
 
+/// Nothing was released before it, so every command of today exists since then.
+const FIRST_RELEASE: Str = "0.3.0";
+
 pub struct Doc {
     pub name: Str,
     /// The arguments in the notation of `syntax`; arity and `COMMAND DOCS` follow from it.
@@ -86,7 +89,7 @@ impl Doc {
             Effect::Shrinks => const { &[KeySpec::at(1, KeyUse::Delete)] },
         };
         let (is_fast, may_block, tells_keys) = (false, false, false);
-        Doc { name, syntax, summary, complexity, since: "0.1.0", effect, is_fast, may_block, tells_keys, keys }
+        Doc { name, syntax, summary, complexity, since: FIRST_RELEASE, effect, is_fast, may_block, tells_keys, keys }
     }
 
     /// A command that uses no keys: its reply depends on its arguments alone.
@@ -112,10 +115,6 @@ impl Doc {
 
     pub const fn blocking(self) -> Doc {
         Doc { may_block: true, ..self }
-    }
-
-    pub const fn since(self, since: Str) -> Doc {
-        Doc { since, ..self }
     }
 
     /// Sets other keys than the first argument, or another use of it.

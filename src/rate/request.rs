@@ -9,6 +9,7 @@ use super::clock::{micros_of, MAX_MILLIS};
 use super::duration::{parse_duration, MAX_WINDOW_MS};
 use super::rule::{Rule, Window, MAX_LIMIT};
 use crate::calendar::Offset;
+use crate::duration::duration_text;
 use crate::error::{Error, Result};
 use crate::words::{Setting, Word, Words};
 
@@ -148,7 +149,7 @@ impl Request {
         for (place, rule) in rules.clone().enumerate() {
             if rules.clone().skip(place.saturating_add(1)).any(|other| other.window == rule.window) {
                 return Err(match rule.window {
-                    Window::Millis(millis) => Error::window_twice(&format!("{millis}ms")),
+                    Window::Millis(millis) => Error::window_twice(&duration_text(millis)),
                     Window::Calendar(unit, _) => Error::window_twice(unit.name()),
                 });
             }

@@ -27,8 +27,8 @@ fn options_in_any_order_with_their_values() {
         ("", "", ""),
         ("json KEEP json Dense", "JSON KEEP=json DENSE", "JSON KEEP=json DENSE"),
         ("PERIOD a PERIOD b", "PERIOD=a PERIOD=b", "PERIOD=a PERIOD=b"),
-        ("JSON JSON", "ERR JSON is given twice", "ERR JSON is given twice"),
-        ("DENSE JSON DENSE", "ERR DENSE is given twice", "ERR DENSE is given twice"),
+        ("JSON JSON", "ERR JSON is specified more than once", "ERR JSON is specified more than once"),
+        ("DENSE JSON DENSE", "ERR DENSE is specified more than once", "ERR DENSE is specified more than once"),
         (
             "ordinal json dense",
             "ERR ORDINAL and DENSE are mutually exclusive",

@@ -23,43 +23,42 @@ use crate::zset::{Condition, SortedSet};
 
 command! { ADD = add_items;
     Doc::write("due.add", "key condition:[NX|XX] payload:[DATA hash text] time:{AT ms|IN duration|AGAIN} item ...",
-    "Schedules items for a time, optionally with a payload. Returns how many are new.", "O(log(N)) for each item.")
-    .fast().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change)])
+    "Schedules items for a time.", "O(log(N)) for each item.")
+    .fast().tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change)])
 }
 
 command! { CLAIM = claim;
     Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] giveup:[ATTEMPTS attempts:n {DEAD dead:key}] [DATA hash] \
     [BLOCK timeout] [NOW ms]",
-    "Claims items that are due for the time of a lease, or waits for them.",
-    "O(M*log(N)) with M items claimed or given up.")
-    .fast().blocking().since(SINCE).tells_keys()
+    "Leases due items, or blocks until one is due.",
+    "O(M*log(N)) with M items claimed or dead-lettered.")
+    .fast().blocking().tells_keys()
     .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change), KeySpec::told(KeyUse::Read)])
 }
 
 command! { POP = pop;
     Doc::remove("due.pop", "key [COUNT count:n] [DATA hash] [BLOCK timeout] [NOW ms]",
-    "Removes and returns items that are due, or waits for them.", "O(M*log(N)) with M items removed.")
-    .fast().blocking().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Pop), KeySpec::told(KeyUse::Pop)])
+    "Removes and returns due items, or blocks until one is due.", "O(M*log(N)) with M items removed.")
+    .fast().blocking().tells_keys().keys(&[KeySpec::at(1, KeyUse::Pop), KeySpec::told(KeyUse::Pop)])
 }
 
 command! { ACK = ack;
     Doc::remove("due.ack", "key [DATA hash] claim:{token item} ...",
-    "Removes claimed items that are done. Returns how many claims were still valid.", "O(log(N)) for each item.")
-    .fast().since(SINCE).tells_keys().keys(&[KeySpec::at(1, KeyUse::Change), KeySpec::told(KeyUse::Delete)])
+    "Removes claimed items that are done.", "O(log(N)) for each item.")
+    .fast().tells_keys().keys(&[KeySpec::at(1, KeyUse::Change), KeySpec::told(KeyUse::Delete)])
 }
 
 command! { MOVE = move_item;
     Doc::write("due.move", "key time:{AT ms|IN duration} token item",
-    "Changes the end of a claimed item's lease, to hold the item longer or to retry it later.", "O(log(N)).")
-    .fast().since(SINCE)
+    "Extends the lease of a claimed item, or retries it later.", "O(log(N)).")
+    .fast()
 }
 
 command! { INFO = info;
     Doc::read("due.info", "key [NOW ms]", "Returns the number of items in a schedule, and when the next one is due.",
-    "O(log(N)+C) with C items claimed.").since(SINCE)
+    "O(log(N)+C) with C items claimed.")
 }
 
-const SINCE: &str = "0.2.0";
 const DEFAULT_LEASE_MS: u64 = 30_000;
 /// One call must not stop the server for long.
 const MAX_COUNT: u64 = 10_000;

@@ -17,13 +17,13 @@ const SYNTAX: &str = "key [BOARD fields:n] condition:[NX|XX] update:[SET|BEST] [
 const COST: &str = "O(log(N)) for each member.";
 
 command! { ADD = add;
-    Doc::write("rank.add", SYNTAX, "Sets the scores of members. Returns how many are new, or old and new ranks and scores.",
+    Doc::write("rank.add", SYNTAX, "Sets the scores of one or more members.",
     COST).fast()
 }
 
 command! { MULTISET = multiset;
     Doc::write("rank.multiset", SYNTAX,
-    "Sets scores like RANK.ADD. A new board gets one INT field for each score.", COST).fast()
+    "Sets several scores of a member, and creates the board if it does not exist.", COST).fast()
 }
 
 fn add<'c>(call: &'c Call<'c>) -> Result<()> {

@@ -15,20 +15,20 @@ const READS_BOARD: &[KeySpec] = &[KeySpec::at(1, KeyUse::Read)];
 
 command! { SETDATA = setdata;
     Doc::write("rank.setdata", "key member [NX] attribute:{attr value} ...",
-    "Sets attributes of a member. Returns how many are new.", COST).keys(READS_BOARD)
+    "Sets attributes of a member.", COST).keys(READS_BOARD)
 }
 
 command! { PUTDATA = putdata;
     Doc::write("rank.putdata", "key member json", "Replaces all attributes of a member with a JSON object.", COST)
-    .keys(READS_BOARD).since("0.2.0")
+    .keys(READS_BOARD)
 }
 
 command! { GETDATA = getdata;
-    Doc::read("rank.getdata", "key member [attr ...]", "Returns the attributes of a member: all of them, or those that are named.", COST)
+    Doc::read("rank.getdata", "key member [attr ...]", "Returns all or some attributes of a member.", COST)
 }
 
 command! { DELDATA = deldata;
-    Doc::remove("rank.deldata", "key member [attr ...]", "Removes the attributes of a member: all of them, or those that are named.", COST)
+    Doc::remove("rank.deldata", "key member [attr ...]", "Removes all or some attributes of a member.", COST)
     .keys(READS_BOARD)
 }
 

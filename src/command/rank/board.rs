@@ -10,18 +10,18 @@ use crate::error::{Error, Result};
 use crate::server::{Access, Call, Reply, Text, ZSet};
 
 command! { INFO = info;
-    Doc::read("rank.info", "key", "Returns a board's size, schema and layout.",
+    Doc::read("rank.info", "key", "Returns the size, schema and layout of a board.",
     "O(log(N))").fast()
 }
 
 command! { CLEAR = clear;
-    Doc::remove("rank.clear", "key", "Removes all members of a board, but keeps its schema and expiry.",
+    Doc::remove("rank.clear", "key", "Removes all members of a board and keeps its schema.",
     "O(1), the memory is freed in the background.")
 }
 
 command! { ROTATE = rotate;
     Doc::remove("rank.rotate", "key archive [DATA hash]",
-    "Renames a board to an archive and starts an empty one with the same schema.", "O(1)").tells_keys()
+    "Renames a board and starts an empty one with the same schema.", "O(1)").tells_keys()
     .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::at(2, KeyUse::Insert), KeySpec::behind("DATA", 3,
     KeyUse::Insert)])
 }

@@ -12,7 +12,7 @@ use crate::zset::SortedSet;
 
 command! { CREATE = create;
     Doc::write("rank.create", CREATE_SYNTAX,
-    "Sets the schema of a board: fields, ties, bound, update rule, hash of attributes and periods.",
+    "Creates a board or sets its schema.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
     .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
@@ -20,7 +20,7 @@ command! { CREATE = create;
 
 command! { ALTER = alter;
     Doc::write("rank.alter", ALTER_SYNTAX,
-    "Changes the bound, the update rule, the hash of attributes or the periods of a board.",
+    "Changes the size limit, update rule, attribute hash or periods of a board.",
     "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
 }

@@ -24,7 +24,7 @@ command! { QUERY = query;
 
 command! { STATS = stats;
     Doc::read("rank.stats", concat!("key ", group_options!()),
-    "Returns ranks and the members that share them, best first.",
+    "Returns members grouped by rank.",
     "O(N), or O(S*log(N)+M) with LIMIT, where S is the groups that it skips and M the members that it returns.")
 }
 

@@ -10,7 +10,7 @@ use crate::server::{Arg, Call};
 
 command! { INCR = incr;
     Doc::write("rank.incr", "key [BOARD fields:n] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] delta ... member",
-    "Adds to each score of a member. Returns the new scores, or a row with old and new rank and scores.", "O(log(N))").fast()
+    "Increments the scores of a member.", "O(log(N))").fast()
 }
 
 fn incr<'c>(call: &'c Call<'c>) -> Result<()> {

@@ -12,37 +12,37 @@ use crate::server::{Arg, Args, Call, Hash};
 use crate::words::Word;
 
 command! { TOPN = topn;
-    Doc::read("rank.topn", concat!("key n ", row_options!()), "Returns the best n rows.", ROWS_COST)
+    Doc::read("rank.topn", concat!("key n ", row_options!()), "Returns the n best-ranked members.", ROWS_COST)
 }
 
 command! { RANGE = range;
     Doc::read("rank.range", concat!("key start stop ", row_options!()),
-    "Returns rows by position, from 1. Negative positions count from the end.", ROWS_COST)
+    "Returns members in a range of positions.", ROWS_COST)
 }
 
 command! { PAGE = page;
     Doc::read("rank.page", concat!("key page size ", row_options!()),
-    "Returns one page of rows, with the number of pages and members.", ROWS_COST)
+    "Returns one page of a board, with the number of pages and members.", ROWS_COST)
 }
 
 command! { AROUND = around;
     Doc::read("rank.around", concat!("key member distance [FILL] ", row_options!()),
-    "Returns the rows around a member.", ROWS_COST)
+    "Returns a member and its neighbours.", ROWS_COST)
 }
 
 command! { BYSCORE = byscore;
     Doc::read("rank.byscore", concat!("key min max [LIMIT offset count] ", row_options!()),
-    "Returns the rows whose first field is within bounds.", ROWS_COST)
+    "Returns members whose first field is in a range.", ROWS_COST)
 }
 
 command! { AFTER = after;
     Doc::read("rank.after", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
-    "Returns the n rows after a score, time and name: the next page of a list that changes.", ROWS_COST).since("0.2.0")
+    "Returns the n members after a score.", ROWS_COST)
 }
 
 command! { BEFORE = before;
     Doc::read("rank.before", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
-    "Returns the n rows before a score, time and name: the previous page of a list that changes.", ROWS_COST).since("0.2.0")
+    "Returns the n members before a score.", ROWS_COST)
 }
 
 /// The rows at some positions; an error if they are more than a reply may hold.

@@ -10,8 +10,8 @@ use crate::server::{Arg, Call, Text};
 
 command! { LOAD = load;
     Doc::write("rank.load", "key [BOARD fields:n] [NX] line ...",
-    "Adds members from lines of JSON, as RANK.SCAN returns them. Returns how many are new.",
-    "O(log(N)) for each line.").since("0.2.0")
+    "Adds members from lines of JSON, as RANK.SCAN returns them.",
+    "O(log(N)) for each line.")
 }
 
 fn load<'c>(call: &'c Call<'c>) -> Result<()> {

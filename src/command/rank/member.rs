@@ -13,7 +13,7 @@ use crate::words::Word;
 
 command! { GET = get;
     Doc::read("rank.get", concat!("key member ", row_options!()),
-    "Returns the rank and the scores of a member.", RANK_COST).fast()
+    "Returns the rank and scores of a member.", RANK_COST).fast()
 }
 
 command! { SCORE = score;
@@ -29,7 +29,7 @@ command! { PERCENTILE = percentile;
 
 command! { AMONG = among;
     Doc::read("rank.among", concat!("key nummembers member ... ", row_options!()),
-    "Ranks members among themselves and on the board.",
+    "Ranks the members of a group, such as friends.",
     "O(M*log(N)) for M members; with DENSE O(D*log(N)) more for D better scores.")
 }
 

@@ -20,7 +20,7 @@ use crate::zset::{Condition, SortedSet};
 
 command! { PERIODS = periods;
     Doc::read("rank.periods", "key unit:[HOUR|DAY|WEEK|MONTH|YEAR|EVERY] [NOW now:ms] [JSON]",
-    "Lists the periods of a board that are kept, newest first.", "O(P) for P periods that are kept.").since("0.2.0")
+    "Lists the retained periods of a board, newest first.", "O(P) for P retained periods.")
 }
 
 /// Checks that all keys of periods are in the slot of the board, if the server is in cluster mode.

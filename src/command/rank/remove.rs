@@ -21,15 +21,15 @@ command! { REM = rem;
 }
 
 command! { TRIM = trim;
-    Doc::remove("rank.trim", "key n [RETURN]", "Keeps the best n members. Returns how many were removed, or their names.",
+    Doc::remove("rank.trim", "key n [RETURN]", "Removes all but the n best members.",
     "O(log(N)+M) with M members removed; O(M*log(N)) where members overflow.").keys(&[KeySpec::at(1, KeyUse::Pop)])
 }
 
 command! { POP = pop;
     Doc::remove("rank.pop", concat!("key [n] [WORST] ", row_options!(board)),
-    "Removes the best or the worst n members, and returns their rows.",
+    "Removes and returns the n best or worst members.",
     "O(M*log(N)) with M members removed; with DENSE O(D*log(N)) more for D better scores.")
-    .keys(&[KeySpec::at(1, KeyUse::Pop)]).since("0.2.0")
+    .keys(&[KeySpec::at(1, KeyUse::Pop)])
 }
 
 fn rem<'c>(call: &'c Call<'c>) -> Result<()> {

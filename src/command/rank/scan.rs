@@ -21,8 +21,8 @@ const STRIDE: u64 = 8;
 
 command! { SCAN = scan;
     Doc::read("rank.scan", "key cursor [COUNT count] [WITHTIME] [WITHDATA] [JSON]",
-    "Returns all members and their scores in steps.",
-    "O(M) for a step of M members.").since("0.2.0")
+    "Iterates over the members of a board.",
+    "O(M) for a step of M members.")
 }
 
 fn scan<'c>(call: &'c Call<'c>) -> Result<()> {

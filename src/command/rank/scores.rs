@@ -12,7 +12,7 @@ use crate::words::Word;
 
 command! { COUNT = count;
     Doc::read("rank.count", concat!("key range:[min max]", period_option!()),
-    "Counts the members, or those whose first field is within bounds.",
+    "Counts members, optionally within a range.",
     "O(1), or O(log(N)) with bounds or where members overflow.").fast()
 }
 
@@ -23,7 +23,7 @@ command! { FORSCORE = forscore;
 
 command! { SCOREAT = scoreat;
     Doc::read("rank.scoreat", concat!("key percentile", period_option!()),
-    "Returns the score at a percentile of the board.", "O(log(N))")
+    "Returns the score at a percentile of a board.", "O(log(N))")
     .fast()
 }
 

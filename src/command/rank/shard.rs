@@ -8,12 +8,11 @@ use crate::shard::{is_name, Count};
 use crate::words::Word;
 
 command! { SHARDS = shards;
-    Doc::pure("rank.shards", "name shards:n", "Returns the keys of a board's shards.", "O(N) for N shards.").since("0.2.0")
+    Doc::pure("rank.shards", "name shards:n", "Returns the keys of a board's shards.", "O(N) for N shards.")
 }
 
 command! { SHARD = shard;
     Doc::pure("rank.shard", "name shards:n member", "Returns the key of the shard that a member belongs to.", "O(1)").fast()
-    .since("0.2.0")
 }
 
 fn shards<'c>(call: &'c Call<'c>) -> Result<()> {

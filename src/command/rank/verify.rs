@@ -15,7 +15,7 @@ const DEFAULT_COUNT: u64 = 1000;
 const MOST_TIME: Duration = Duration::from_millis(3);
 command! { VERIFY = verify;
     Doc::write("rank.verify", "key [REPAIR] [CURSOR cursor] [COUNT count]",
-    "Checks the elements and the index of a board in steps, and repairs them.",
+    "Checks a board incrementally, optionally repairing it.",
     "O(M*log(N)) for a step of M elements.")
 }
 

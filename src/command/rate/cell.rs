@@ -10,8 +10,8 @@ use crate::server::{Access, Args, Call, Limiter};
 
 command! { THROTTLE = throttle;
     Doc::write("cl.throttle", "key max_burst count period [quantity]",
-    "Takes units from a rate limiter, with the arguments and the reply of redis-cell.", "O(1)")
-    .fast().since("0.2.0")
+    "Checks a limit like redis-cell's CL.THROTTLE.", "O(1)")
+    .fast()
 }
 
 fn throttle<'c>(call: &'c Call<'c>) -> Result<()> {

@@ -29,27 +29,26 @@ const COST: &str = "O(R*log(N)) for R rules and N calls in a SLIDING log; O(R) w
 
 command! { CHECK = check;
     Doc::write("rate.check", rules!("key", " [FORCE] [PENALTY duration]"),
-    "Takes units from a rate limiter, or says how long to wait for them.", COST).fast()
+    "Checks a limit and consumes from it if allowed.", COST).fast()
 }
 
 command! { PEEK = peek;
-    Doc::read("rate.peek", rules!("key", ""), "Returns what RATE.CHECK would return, without taking anything.", COST).fast()
+    Doc::read("rate.peek", rules!("key", ""), "Returns a limit's state without consuming.", COST).fast()
 }
 
 command! { ALL = all;
     Doc::write("rate.all", rules!("numkeys key ...", " [FORCE] [PENALTY duration]"),
-    "Takes units from several rate limiters, or from none of them.", COST)
-    .fast().since("0.2.0").tells_keys().keys(&[KeySpec::numbered(1, KeyUse::Update)])
+    "Checks limits of several keys and consumes from all of them or from none.", COST)
+    .fast().tells_keys().keys(&[KeySpec::numbered(1, KeyUse::Update)])
 }
 
 command! { REFUND = refund;
-    Doc::write("rate.refund", rules!("key", ""), "Gives units back to a rate limiter.",
+    Doc::write("rate.refund", rules!("key", ""), "Gives units back to a limit.",
     "O(R*log(N)+M) for R rules, N calls in a SLIDING log and M calls that are given back; O(R) with the other algorithms.")
-    .since("0.2.0")
 }
 
 command! { RESET = reset;
-    Doc::remove("rate.reset", "key", "Deletes a rate limiter, or all leases of a key.", "O(1), the memory is freed in the background.")
+    Doc::remove("rate.reset", "key", "Deletes the limiter or the leases of a key.", "O(1), the memory is freed in the background.")
     .fast()
 }
 

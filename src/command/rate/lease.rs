@@ -11,23 +11,23 @@ use crate::words::{Setting, Word};
 
 command! { ACQUIRE = acquire;
     Doc::write("rate.acquire", "key limit lease [NOW now:ms] [JSON]",
-    "Takes one of a limited number of leases, or says how long to wait for one.",
-    "O(log(N)+M) for N leases, of which M have ended.").fast().since("0.2.0")
+    "Acquires one of a limited number of leases.",
+    "O(log(N)+M) for N leases, of which M have ended.").fast()
 }
 
 command! { RENEW = renew;
-    Doc::write("rate.renew", "key token lease [NOW now:ms]", "Sets a new end for a lease that is held.", "O(log(N)) for N leases.")
-    .fast().since("0.2.0")
+    Doc::write("rate.renew", "key token lease [NOW now:ms]", "Extends a lease.", "O(log(N)) for N leases.")
+    .fast()
 }
 
 command! { RELEASE = release;
-    Doc::remove("rate.release", "key token ...", "Gives leases back.", "O(M*log(N)) for M tokens and N leases.")
-    .fast().since("0.2.0")
+    Doc::remove("rate.release", "key token ...", "Releases leases.", "O(M*log(N)) for M tokens and N leases.")
+    .fast()
 }
 
 command! { HELD = held;
     Doc::read("rate.held", "key [NOW now:ms]", "Returns how many leases are held, and when the next one ends.",
-    "O(log(N)) for N leases.").fast().since("0.2.0")
+    "O(log(N)) for N leases.").fast()
 }
 
 fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {

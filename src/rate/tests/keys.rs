@@ -24,7 +24,7 @@ fn rules_for_the_same_key_are_several_rules_of_that_key() {
     assert_eq!(each, [[0, 3, 1, 0, 1_000, 1], [0, 9, 7, 0, 1_000, 2], [0, 4, 2, 0, 60_000, 3]]);
     assert_eq!(limiters[0].line(), "rate 1 fixed1s 00000000 2 fixed1m 00000000 2");
     let twice = super::request("3/1s 9/1s FIXED", Action::Check, MAX_LOG).unwrap();
-    assert_eq!(run_all(&mut limiters[..1], &[0, 0], &twice, 0).err(), Some(Error::window_twice("1000ms")));
+    assert_eq!(run_all(&mut limiters[..1], &[0, 0], &twice, 0).err(), Some(Error::window_twice("1s")));
 }
 
 #[test]
