@@ -2,6 +2,8 @@
 //!
 //! This file is the module's table of commands. docs/design.md describes how a command runs through the code.
 
+#![deny(unsafe_code)]
+
 pub mod board;
 pub mod calendar;
 pub mod command;
@@ -16,6 +18,7 @@ mod explore;
 pub mod fuzz;
 pub mod number;
 pub mod rate;
+#[allow(unsafe_code)]
 pub mod server;
 pub mod shard;
 pub mod slot;

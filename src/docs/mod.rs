@@ -23,7 +23,7 @@ pub struct Doc {
     pub is_fast: bool,
     may_block: bool,
     /// The handler reports its keys: in cluster mode, Redis 7.0 looks at key positions and ignores key specs.
-    tells_keys: bool,
+    reports_keys: bool,
     pub keys: &'static [KeySpec],
 }
 
@@ -60,7 +60,7 @@ pub enum KeyAt {
     /// After the number at this index, which says how many keys there are.
     Numbered(i32),
     /// Only the handler knows.
-    Told,
+    Dynamic,
 }
 
 impl KeySpec {
@@ -72,8 +72,8 @@ impl KeySpec {
         KeySpec { at: KeyAt::Numbered(index), usage }
     }
 
-    pub const fn told(usage: KeyUse) -> KeySpec {
-        KeySpec { at: KeyAt::Told, usage }
+    pub const fn dynamic(usage: KeyUse) -> KeySpec {
+        KeySpec { at: KeyAt::Dynamic, usage }
     }
 
     pub const fn behind(word: Str, from: i32, usage: KeyUse) -> KeySpec {
@@ -88,8 +88,8 @@ impl Doc {
             Effect::Grows => const { &[KeySpec::at(1, KeyUse::Update)] },
             Effect::Shrinks => const { &[KeySpec::at(1, KeyUse::Delete)] },
         };
-        let (is_fast, may_block, tells_keys) = (false, false, false);
-        Doc { name, syntax, summary, complexity, since: FIRST_RELEASE, effect, is_fast, may_block, tells_keys, keys }
+        let (is_fast, may_block, reports_keys) = (false, false, false);
+        Doc { name, syntax, summary, complexity, since: FIRST_RELEASE, effect, is_fast, may_block, reports_keys, keys }
     }
 
     /// A command that uses no keys: its reply depends on its arguments alone.
@@ -123,8 +123,8 @@ impl Doc {
     }
 
     /// Some keys follow words or a number; the handler reports where they are.
-    pub const fn tells_keys(self) -> Doc {
-        Doc { tells_keys: true, ..self }
+    pub const fn reports_keys(self) -> Doc {
+        Doc { reports_keys: true, ..self }
     }
 
     /// Flags as `RM_CreateCommand` takes them.
@@ -135,7 +135,7 @@ impl Doc {
             Effect::Shrinks => "write",
         };
         let fast = if self.is_fast { " fast" } else { "" };
-        let keys = if self.tells_keys { " getkeys-api" } else { "" };
+        let keys = if self.reports_keys { " getkeys-api" } else { "" };
         let blocking = if self.may_block { " blocking" } else { "" };
         [effect, fast, keys, blocking].concat()
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::score::{due_by, lapsed_by, Hold, ItemState, LeaseEnd, Serials, CLAIMED, WAITING};
+use super::score::{due_by, lapsed_by, Claim, ItemState, LeaseEnd, Serials, CLAIMED, WAITING};
 use crate::error::Result;
 use crate::zset::{Condition, Direction, SortedSet};
 
@@ -21,7 +21,7 @@ struct Ready<T> {
     /// When it became due.
     due: i64,
     /// The earlier claim, whose lease has ended.
-    before: Option<Hold>,
+    before: Option<Claim>,
 }
 
 /// An item that was claimed or popped.
@@ -31,7 +31,7 @@ pub struct TakenItem<T> {
     /// When it became due.
     pub due: i64,
     /// The claim; `None` if the item was popped.
-    pub hold: Option<Hold>,
+    pub claim: Option<Claim>,
 }
 
 /// Adds an item, or moves one that nobody holds.
@@ -40,7 +40,7 @@ pub fn add<S: SortedSet>(items: &mut S, item: &S::Element, at: i64, now: i64, on
     let wanted = match before {
         None => only != Condition::Existing,
         // The holder keeps the item, and its token stays valid. Once the lease has ended, the item is moved.
-        Some(ItemState::Claimed(hold)) if hold.until > now => false,
+        Some(ItemState::Claimed(claim)) if claim.until > now => false,
         Some(_) => only != Condition::New,
     };
     if !wanted {
@@ -54,7 +54,7 @@ pub fn add<S: SortedSet>(items: &mut S, item: &S::Element, at: i64, now: i64, on
 pub fn add_again<S: SortedSet>(items: &mut S, item: &S::Element, now: i64) -> Addition {
     let before = items.score(item);
     let score = match before.map(ItemState::of) {
-        Some(ItemState::Claimed(hold)) => Hold { again: true, ..hold }.score(),
+        Some(ItemState::Claimed(claim)) => Claim { again: true, ..claim }.score(),
         Some(ItemState::Waiting(_)) => before.unwrap_or(0.0).min(now as f64),
         None | Some(ItemState::Invalid) => now as f64,
     };
@@ -85,12 +85,12 @@ fn first_due<S: SortedSet>(
     let mut found = Vec::new();
     for (item, score) in items.cursor(scores, Direction::Up) {
         let state = ItemState::of(score);
-        match (state.due(), state.hold()) {
-            (_, Some(hold)) if hold.attempt >= attempts => dead.push(item),
+        match (state.due(), state.claim()) {
+            (_, Some(claim)) if claim.attempt >= attempts => dead.push(item),
             (Some(due), before) => found.push(Ready { item, due, before }),
             (None, _) => {}
         }
-        if found.len() >= count || state.hold().is_some() && dead.len() >= MAX_DEAD {
+        if found.len() >= count || state.claim().is_some() && dead.len() >= MAX_DEAD {
             break;
         }
     }
@@ -115,14 +115,14 @@ fn ready<S: SortedSet>(
 
 /// What a claim or a pop asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
+pub struct ClaimRequest {
     /// At most this many items.
     pub count: usize,
     /// When the claim ends; `None` to pop the items.
     pub until: Option<LeaseEnd>,
 }
 
-impl Demand {
+impl ClaimRequest {
     /// Claims or pops items that are due, earliest first. Moves those that were claimed too often.
     pub fn take<S: SortedSet>(
         self,
@@ -140,12 +140,12 @@ impl Demand {
             given_up.iter().for_each(|item| _ = items.remove(item));
         }
         let taken = ready.into_iter().map(|Ready { item, due, before }| {
-            let hold = self.until.map(|until| Hold::after(before, until, serials));
-            match hold {
-                Some(hold) => _ = items.put(&item, hold.score(), Condition::Any),
+            let claim = self.until.map(|until| Claim::after(before, until, serials));
+            match claim {
+                Some(claim) => _ = items.put(&item, claim.score(), Condition::Any),
                 None => _ = items.remove(&item),
             }
-            TakenItem { item, due, hold }
+            TakenItem { item, due, claim }
         });
         taken.collect()
     }
@@ -169,7 +169,7 @@ pub fn acknowledge<'c, S: SortedSet>(
     // First all changes of one kind, then all of the other, so that each kind is propagated as one command.
     let mut again = 0;
     for (token, item) in claims {
-        if held(items, *token, item).is_some_and(|hold| hold.again) {
+        if held(items, *token, item).is_some_and(|claim| claim.again) {
             items.put(item, now as f64, Condition::Any);
             again += 1;
         }
@@ -192,14 +192,14 @@ pub fn prolong<S: SortedSet>(
     until: LeaseEnd,
     serials: &Serials,
 ) -> Option<i64> {
-    let hold = held(items, token, item)?.moved(until, serials);
-    items.put(item, hold.score(), Condition::Any);
-    Some(hold.token())
+    let claim = held(items, token, item)?.moved(until, serials);
+    items.put(item, claim.score(), Condition::Any);
+    Some(claim.token())
 }
 
 /// The claim of an item, if this is its current token.
-fn held<S: SortedSet>(items: &S, token: i64, item: &S::Element) -> Option<Hold> {
-    ItemState::of(items.score(item)?).hold().filter(|hold| hold.token() == token)
+fn held<S: SortedSet>(items: &S, token: i64, item: &S::Element) -> Option<Claim> {
+    ItemState::of(items.score(item)?).claim().filter(|claim| claim.token() == token)
 }
 
 /// When the first item is due. The time can be in the past.
@@ -226,8 +226,8 @@ pub fn tally<S: SortedSet>(items: &mut S, now: i64) -> Result<Tally> {
     let due = items.count_below(due_by(now).end, false)?.saturating_sub(below);
     let (mut lapsed, mut claimed) = (0, 0);
     for (_, score) in items.cursor(CLAIMED, Direction::Up) {
-        match ItemState::of(score).hold() {
-            Some(hold) if hold.until > now => claimed += 1,
+        match ItemState::of(score).claim() {
+            Some(claim) if claim.until > now => claimed += 1,
             Some(_) => lapsed += 1,
             None => {}
         }

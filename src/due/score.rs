@@ -48,7 +48,7 @@ pub enum ItemState {
     /// Nobody holds it. It is due at this time.
     Waiting(i64),
     /// A client has claimed it. The lease may have ended.
-    Claimed(Hold),
+    Claimed(Claim),
     /// The score is neither a time nor a claim: the item is never due.
     Invalid,
 }
@@ -70,7 +70,7 @@ impl LeaseEnd {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hold {
+pub struct Claim {
     /// The end of the lease, in Unix milliseconds. From then on the item is due again.
     pub until: i64,
     /// Differs between two claims of an item, unless a multiple of 64 claims lies between them.
@@ -81,16 +81,16 @@ pub struct Hold {
     pub again: bool,
 }
 
-impl Hold {
+impl Claim {
     /// The claim that follows an earlier one.
-    pub fn after(before: Option<Hold>, until: LeaseEnd, serials: &Serials) -> Hold {
+    pub fn after(before: Option<Claim>, until: LeaseEnd, serials: &Serials) -> Claim {
         let attempt = before.map_or(1, |before| before.attempt.saturating_add(1).min(MAX_ATTEMPT));
-        Hold { until: until.0, serial: serials.next(), attempt, again: false }
+        Claim { until: until.0, serial: serials.next(), attempt, again: false }
     }
 
     /// The same claim with another end, and another token.
-    pub fn moved(self, until: LeaseEnd, serials: &Serials) -> Hold {
-        Hold { until: until.0, serial: serials.next(), ..self }
+    pub fn moved(self, until: LeaseEnd, serials: &Serials) -> Claim {
+        Claim { until: until.0, serial: serials.next(), ..self }
     }
 
     /// The token that acknowledges the item: all bits but the mark, which may be set while a client holds the item.
@@ -108,18 +108,18 @@ impl Hold {
     }
 
     /// The claim with this score, if it is one.
-    fn of(score: f64) -> Option<Hold> {
+    fn of(score: f64) -> Option<Claim> {
         if !CLAIMED.contains(&score) || score.fract() != 0.0 {
             return None;
         }
         let bits = (score as i64).saturating_sub(LOWEST_CLAIM);
-        let hold = Hold {
+        let claim = Claim {
             until: (bits >> LOW_BITS).saturating_add(LEASE_EPOCH),
             serial: bits >> (ATTEMPT_BITS + 1) & ((1 << SERIAL_BITS) - 1),
             attempt: bits >> 1 & MAX_ATTEMPT,
             again: bits & 1 == 1,
         };
-        (hold.attempt > 0).then_some(hold)
+        (claim.attempt > 0).then_some(claim)
     }
 }
 
@@ -162,22 +162,22 @@ impl ItemState {
         if WAITING.contains(&score) {
             return ItemState::Waiting(score.floor() as i64);
         }
-        Hold::of(score).map_or(ItemState::Invalid, ItemState::Claimed)
+        Claim::of(score).map_or(ItemState::Invalid, ItemState::Claimed)
     }
 
     /// When the item is due; `None` if it never is.
     pub fn due(self) -> Option<i64> {
         match self {
             ItemState::Waiting(due) => Some(due),
-            ItemState::Claimed(hold) => Some(hold.until),
+            ItemState::Claimed(claim) => Some(claim.until),
             ItemState::Invalid => None,
         }
     }
 
     /// The claim, even if its lease has ended.
-    pub fn hold(self) -> Option<Hold> {
+    pub fn claim(self) -> Option<Claim> {
         match self {
-            ItemState::Claimed(hold) => Some(hold),
+            ItemState::Claimed(claim) => Some(claim),
             _ => None,
         }
     }

@@ -51,7 +51,7 @@ impl<'a> Call<'a> {
 
     /// Times this call from here on, for `INFO`. Use it for work that may block the server: reading the clock twice would
     /// cost a fast command a tenth of its time.
-    pub fn take_time(&self) {
+    pub fn start_timing(&self) {
         if self.began.get().is_none() {
             self.began.set(Some(self.ctx.monotonic_micros()));
         }
@@ -64,13 +64,13 @@ impl<'a> Call<'a> {
     }
 
     /// Tells the position of a key, counted from the command's name.
-    pub fn tell_key(&self, position: usize) {
+    pub fn report_key_position(&self, position: usize) {
         // SAFETY: the context is that of a request for keys.
         unsafe { api!(RedisModule_KeyAtPos)(self.ctx.raw(), c_int::try_from(position).unwrap_or(c_int::MAX)) };
     }
 
     /// Tells the position of a key, and what happens to it, if the server only asked for that.
-    pub fn tell_use(&self, position: usize, usage: KeyUse) {
+    pub fn report_key_use(&self, position: usize, usage: KeyUse) {
         if self.asked.get() {
             let position = c_int::try_from(position).unwrap_or(c_int::MAX);
             let flags = flags_of(usage).cast_signed();

@@ -11,5 +11,5 @@ pub mod tests;
 
 pub use api::{Access, Arg, Args, Caller, Ctx, Options, Reply, Stopwatch, Text};
 pub use call::Call;
-pub use module::{notify_waiters, run, serve_waiters_first, start, wait, Command, Runner, WaitRequest};
+pub use module::{notify_waiters, serve_waiters_first, start, wait, Command, Definition, Runner, WaitRequest};
 pub use store::{Hash, Limiter, ZSet};

@@ -8,8 +8,8 @@ use crate::command;
 use crate::config::check_rows;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::due::{
-    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, Dead, Demand, LeaseEnd, Serials,
-    TakenItem, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
+    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, ClaimRequest, Dead, LeaseEnd,
+    Serials, TakenItem, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
 };
 use crate::duration::duration_in;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ use crate::zset::{Condition, SortedSet};
 command! { ADD = add_items;
     Doc::write("due.add", "key condition:[NX|XX] payload:[DATA hash text] time:{AT ms|IN duration|AGAIN} item ...",
     "Schedules items for a time.", "O(log(N)) for each item.")
-    .fast().tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change)])
+    .fast().reports_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::dynamic(KeyUse::Change)])
 }
 
 command! { CLAIM = claim;
@@ -32,20 +32,20 @@ command! { CLAIM = claim;
     [BLOCK timeout] [NOW ms]",
     "Leases due items, or blocks until one is due.",
     "O(M*log(N)) with M items claimed or dead-lettered.")
-    .fast().blocking().tells_keys()
-    .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::told(KeyUse::Change), KeySpec::told(KeyUse::Read)])
+    .fast().blocking().reports_keys()
+    .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::dynamic(KeyUse::Change), KeySpec::dynamic(KeyUse::Read)])
 }
 
 command! { POP = pop;
     Doc::remove("due.pop", "key [COUNT count:n] [DATA hash] [BLOCK timeout] [NOW ms]",
     "Removes and returns due items, or blocks until one is due.", "O(M*log(N)) with M items removed.")
-    .fast().blocking().tells_keys().keys(&[KeySpec::at(1, KeyUse::Pop), KeySpec::told(KeyUse::Pop)])
+    .fast().blocking().reports_keys().keys(&[KeySpec::at(1, KeyUse::Pop), KeySpec::dynamic(KeyUse::Pop)])
 }
 
 command! { ACK = ack;
     Doc::remove("due.ack", "key [DATA hash] claim:{token item} ...",
     "Removes claimed items that are done.", "O(log(N)) for each item.")
-    .fast().tells_keys().keys(&[KeySpec::at(1, KeyUse::Change), KeySpec::told(KeyUse::Delete)])
+    .fast().reports_keys().keys(&[KeySpec::at(1, KeyUse::Change), KeySpec::dynamic(KeyUse::Delete)])
 }
 
 command! { MOVE = move_item;
@@ -158,7 +158,7 @@ impl<'a> AddArgs<'a> {
 
 /// The schedule, always the first argument.
 fn own_key<'a>(call: &Call, args: &mut Args<'a>, usage: KeyUse) -> Result<Text<'a>> {
-    call.tell_use(1, usage);
+    call.report_key_use(1, usage);
     args.text()
 }
 
@@ -171,7 +171,7 @@ fn other_key<'a>(
     others: &[&Text],
 ) -> Result<Text<'a>> {
     let key = args.value_of(option)?.text();
-    call.tell_use(call.args().len() - args.len(), usage);
+    call.report_key_use(call.args().len() - args.len(), usage);
     if others.iter().any(|other| other.is_same(&key)) {
         return Err(Error::takes(option, "a separate key", key.bytes()));
     }
@@ -197,7 +197,7 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
     let now = options.now.unwrap_or_else(|| call.ctx.now()).clamp(0, MAX_NOW_MS);
     let until = options.lease_ms.map(|ms| LeaseEnd::new(now.saturating_add(ms))).transpose()?;
     if options.count > 1 || options.dead.is_some() {
-        call.take_time();
+        call.start_timing();
     }
     // Clients that wait have arrived earlier, so they are served first.
     serve_waiters_first(call, &key);
@@ -207,7 +207,7 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
     let mut dead_items = options.dead.as_ref().map(|(_, dead)| open(call, dead.clone(), Access::Write)).transpose()?;
     let dead = dead_items.as_mut().zip(options.dead.as_ref());
     let dead = dead.map(|(items, (attempts, _))| Dead { attempts: *attempts, items });
-    let taken = Demand { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead);
+    let taken = ClaimRequest { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead);
     if let Some((_, dead)) = &options.dead {
         notify_waiters(call, dead, now);
     }
@@ -244,11 +244,11 @@ fn reply_items(reply: &Reply, taken: &[TakenItem<Text>], texts: Option<&[Option<
     reply.array(taken.len() as u64);
     for (i, taken_item) in taken.iter().enumerate() {
         let text = texts.map(|texts| texts.get(i).and_then(Option::as_ref));
-        reply.array(2 + 2 * u64::from(taken_item.hold.is_some()) + u64::from(text.is_some()));
+        reply.array(2 + 2 * u64::from(taken_item.claim.is_some()) + u64::from(text.is_some()));
         reply.bulk(taken_item.item.bytes());
-        if let Some(hold) = taken_item.hold {
-            reply.integer(hold.token());
-            reply.integer(hold.attempt);
+        if let Some(claim) = taken_item.claim {
+            reply.integer(claim.token());
+            reply.integer(claim.attempt);
         }
         reply.integer(taken_item.due);
         match text {

@@ -1,6 +1,6 @@
 //! `RANK.INFO`, `RANK.CLEAR` and `RANK.ROTATE`.
 
-use super::create::tell_keys;
+use super::create::report_key_positions;
 use super::{open_hash, open_to_read, open_to_write, owns_hash};
 use crate::board::{client_data, renewed_since, Creation, Period, Rules};
 use crate::calendar::Cycle;
@@ -21,7 +21,7 @@ command! { CLEAR = clear;
 
 command! { ROTATE = rotate;
     Doc::remove("rank.rotate", "key archive [DATA hash]",
-    "Renames a board and starts an empty one with the same schema.", "O(1)").tells_keys()
+    "Renames a board and starts an empty one with the same schema.", "O(1)").reports_keys()
     .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::at(2, KeyUse::Insert), KeySpec::behind("DATA", 3,
     KeyUse::Insert)])
 }
@@ -119,8 +119,8 @@ fn clear<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
     if call.asks_for_keys() {
-        tell_keys(call, &["DATA"], 3);
-        call.tell_key(2);
+        report_key_positions(call, &["DATA"], 3);
+        call.report_key_position(2);
         return Ok(());
     }
     let (key, mut args) = call.key_and_args()?;

@@ -14,32 +14,32 @@ command! { CREATE = create;
     Doc::write("rank.create", CREATE_SYNTAX,
     "Creates a board or sets its schema.",
     "O(1) on a new board; O(log(N)+M) where KEEP removes M members; O(N) with ADOPT, for N up to 20,000.")
-    .tells_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
+    .reports_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::behind("LIKE", 2, KeyUse::Read),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
 }
 
 command! { ALTER = alter;
     Doc::write("rank.alter", ALTER_SYNTAX,
     "Changes the size limit, update rule, attribute hash or periods of a board.",
-    "O(1), or O(log(N)+M) where KEEP removes M members.").tells_keys().keys(&[KeySpec::at(1, KeyUse::Update),
+    "O(1), or O(log(N)+M) where KEEP removes M members.").reports_keys().keys(&[KeySpec::at(1, KeyUse::Update),
     KeySpec::behind("DATA", 2, KeyUse::Read)])
 }
 
 /// Reports the positions of the keys after these words, which are at this index or later.
-pub fn tell_keys(call: &Call, words: &[&str], from: usize) {
-    call.tell_key(1);
+pub fn report_key_positions(call: &Call, words: &[&str], from: usize) {
+    call.report_key_position(1);
     let args = call.args();
     for word in words {
         let at = args.clone().skip(from - 1).position(|arg| arg.is(word));
         if let Some(at) = at.filter(|at| at + from < args.len()) {
-            call.tell_key(at + from + 1);
+            call.report_key_position(at + from + 1);
         }
     }
 }
 
 fn create<'c>(call: &'c Call<'c>) -> Result<()> {
     if call.asks_for_keys() {
-        tell_keys(call, &["LIKE", "DATA"], 2);
+        report_key_positions(call, &["LIKE", "DATA"], 2);
         return Ok(());
     }
     let (key, mut args) = call.key_and_args()?;
@@ -100,7 +100,7 @@ fn rules_of<'c>(call: &'c Call<'c>, mut args: Args<'c>) -> Result<Rules> {
 
 fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     if call.asks_for_keys() {
-        tell_keys(call, &["DATA"], 2);
+        report_key_positions(call, &["DATA"], 2);
         return Ok(());
     }
     let (key, args) = call.key_and_args()?;

@@ -98,7 +98,7 @@ impl<'a> ReadOptions<'a> {
     pub fn apply_to<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
         if self.kind == Some(RankKind::Dense) {
             // What follows counts distinct scores, up to rank.max-hops of them.
-            call.take_time();
+            call.start_timing();
         }
         self.order.map_or(Ok(()), |order| board.read_from(order))?;
         // A missing board reads as an empty one, with or without attributes.

@@ -42,7 +42,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
     let members: Vec<Text> = args.map(Arg::text).collect();
     let mut periods = Vec::new();
     if !board.schema().rules.periods.is_empty() {
-        call.take_time();
+        call.start_timing();
         for period in open_kept(call, &board)? {
             let leaving = period.prepare_removal(&members);
             let leaving = leaving.map_err(|error| error.in_period(period.key().bytes()))?;

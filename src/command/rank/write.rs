@@ -243,7 +243,7 @@ pub fn write<'c>(
             let members = board.members()?;
             if members > keep {
                 // The board may have far more members than it is to keep, and evicting them takes time.
-                call.take_time();
+                call.start_timing();
             }
             members.saturating_add(pairs.len() as u64) > keep && owns_hash(board.schema(), board.key())
         }

@@ -39,7 +39,7 @@ command! { PEEK = peek;
 command! { ALL = all;
     Doc::write("rate.all", rules!("numkeys key ...", " [FORCE] [PENALTY duration]"),
     "Checks limits of several keys and consumes from all of them or from none.", COST)
-    .fast().tells_keys().keys(&[KeySpec::numbered(1, KeyUse::Update)])
+    .fast().reports_keys().keys(&[KeySpec::numbered(1, KeyUse::Update)])
 }
 
 command! { REFUND = refund;
@@ -78,7 +78,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     let named = rate::parse_key_count(args.required()?);
     if call.asks_for_keys() {
         let keys = named.ok().and_then(|named| usize::try_from(named).ok()).unwrap_or(0).min(args.len());
-        (2..).take(keys).for_each(|position| call.tell_key(position));
+        (2..).take(keys).for_each(|position| call.report_key_position(position));
         return Ok(());
     }
     let named = named?;

@@ -4,7 +4,7 @@
 use std::hash::Hash;
 
 use super::model::{element, Known, Step, World, TODAY};
-use crate::due::{Hold, ItemState, LeaseEnd, Serials};
+use crate::due::{Claim, ItemState, LeaseEnd, Serials};
 use crate::explore::{self, explore};
 use crate::number::float_text;
 use crate::zset::{Condition, MemorySet};
@@ -47,9 +47,9 @@ impl Clone for Schedule {
 }
 
 /// The claim with this token.
-fn hold_of(token: i64) -> Hold {
+fn claim_of(token: i64) -> Claim {
     match ItemState::of(-((1_i64 << 53) as f64) + (token << 1) as f64) {
-        ItemState::Claimed(hold) => hold,
+        ItemState::Claimed(claim) => claim,
         other => panic!("{token} is a token of {other:?}"),
     }
 }
@@ -84,7 +84,7 @@ impl Schedule {
             match (ItemState::of(*score), known) {
                 (ItemState::Invalid, None) => {}
                 (ItemState::Waiting(_), Some(Known { held: None, .. })) => {}
-                (ItemState::Claimed(hold), Some(Known { held: Some(_), .. })) => assert_eq!(hold.score(), *score),
+                (ItemState::Claimed(claim), Some(Known { held: Some(_), .. })) => assert_eq!(claim.score(), *score),
                 (state, known) => panic!("{state:?} is stored, {known:?} is known"),
             }
         }
@@ -94,30 +94,30 @@ impl Schedule {
     /// times, and the order of claims, matter.
     fn normalize(&mut self) {
         let later = TODAY - self.world.now;
-        let age = |hold: &Hold| (self.oldest + 62 - hold.serial as u64) & 63;
-        let stored = self.world.list.elements().iter().filter_map(|(score, _)| ItemState::of(*score).hold());
-        let known = self.tokens.iter().flatten().flatten().map(|token| hold_of(*token));
-        let mut ages: Vec<u64> = stored.chain(known).map(|hold| age(&hold)).collect();
+        let age = |claim: &Claim| (self.oldest + 62 - claim.serial as u64) & 63;
+        let stored = self.world.list.elements().iter().filter_map(|(score, _)| ItemState::of(*score).claim());
+        let known = self.tokens.iter().flatten().flatten().map(|token| claim_of(*token));
+        let mut ages: Vec<u64> = stored.chain(known).map(|claim| age(&claim)).collect();
         ages.sort_unstable();
         ages.dedup();
         ages.reverse();
-        let renewed = |hold: Hold| {
-            let rank = ages.iter().position(|other| *other == age(&hold)).expect("an age") as u64;
-            Hold { until: hold.until + later, serial: ((self.oldest + rank) & 63) as i64, ..hold }
+        let renewed = |claim: Claim| {
+            let rank = ages.iter().position(|other| *other == age(&claim)).expect("an age") as u64;
+            Claim { until: claim.until + later, serial: ((self.oldest + rank) & 63) as i64, ..claim }
         };
         let moved = |(score, item): &(f64, Vec<u8>)| {
             let score = match ItemState::of(*score) {
                 ItemState::Waiting(due) => (due + later) as f64,
-                ItemState::Claimed(hold) => renewed(hold).score(),
+                ItemState::Claimed(claim) => renewed(claim).score(),
                 ItemState::Invalid => *score,
             };
             (score, item.clone())
         };
         let list: MemorySet = self.world.list.elements().iter().map(moved).collect();
-        let tokens = self.tokens.map(|of| of.map(|token| token.map(|token| renewed(hold_of(token)).token())));
+        let tokens = self.tokens.map(|of| of.map(|token| token.map(|token| renewed(claim_of(token)).token())));
         for known in self.world.known.values_mut() {
             known.due += later;
-            known.held = known.held.map(|(token, attempt)| (renewed(hold_of(token)).token(), attempt));
+            known.held = known.held.map(|(token, attempt)| (renewed(claim_of(token)).token(), attempt));
         }
         self.remembered = ages.len() as u64;
         self.tokens = tokens;
@@ -231,6 +231,6 @@ fn a_schedule_is_what_the_model_says_where_serial_numbers_begin_again() {
 #[test]
 fn tokens_are_read_as_they_are_written() {
     let until = LeaseEnd::new(TODAY + 5).expect("a time");
-    let hold = Hold::after(None, until, &Serials::starting_from(7));
-    assert_eq!(hold_of(hold.token()), hold);
+    let claim = Claim::after(None, until, &Serials::starting_from(7));
+    assert_eq!(claim_of(claim.token()), claim);
 }

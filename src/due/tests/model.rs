@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use crate::due::{
-    acknowledge, add, add_again, next_due, prolong, tally, Addition, Dead, Demand, ItemState, LeaseEnd, Serials, Tally,
+    acknowledge, add, add_again, next_due, prolong, tally, Addition, ClaimRequest, Dead, ItemState, LeaseEnd, Serials,
+    Tally,
 };
 use crate::zset::{Condition, MemorySet, SortedSet};
 
@@ -219,7 +220,7 @@ impl World {
         let mut graves = self.dead.clone();
         dead.iter().for_each(|item| graves.insert(self.now as f64, &[*item]));
         let bury = attempts.map(|attempts| Dead { attempts, items: &mut self.dead });
-        let rows = Demand { count, until }.take(&mut self.list, self.now, &self.serials, bury);
+        let rows = ClaimRequest { count, until }.take(&mut self.list, self.now, &self.serials, bury);
         assert_eq!(rows.iter().map(|row| (row.due, row.item[0])).collect::<Vec<_>>(), expected);
         assert_eq!(self.dead, graves);
         assert!(dead.iter().all(|item| self.list.score(&element(*item)).is_none()));
@@ -227,17 +228,20 @@ impl World {
             let item = row.item[0];
             let before = self.known.remove(&item).unwrap();
             let Some(lease) = lease else {
-                assert_eq!(row.hold, None);
+                assert_eq!(row.claim, None);
                 continue;
             };
-            let hold = row.hold.unwrap();
-            assert_eq!((hold.until, hold.attempt), (self.now + lease, before.held.map_or(1, |(_, n)| (n + 1).min(31))));
+            let claim = row.claim.unwrap();
+            assert_eq!(
+                (claim.until, claim.attempt),
+                (self.now + lease, before.held.map_or(1, |(_, n)| (n + 1).min(31)))
+            );
             // Nobody who had the item before, however it came back, has the same token.
             let recent = self.given.iter().rev().take(63);
-            assert!(recent.filter(|(old, _)| *old == item).all(|(_, old)| *old != hold.token()));
-            let held = Some((hold.token(), hold.attempt));
-            self.known.insert(item, Known { due: hold.until, held, again: false });
-            self.given.push((item, hold.token()));
+            assert!(recent.filter(|(old, _)| *old == item).all(|(_, old)| *old != claim.token()));
+            let held = Some((claim.token(), claim.attempt));
+            self.known.insert(item, Known { due: claim.until, held, again: false });
+            self.given.push((item, claim.token()));
         }
     }
 
@@ -273,8 +277,8 @@ impl World {
             match self.known.get(&item[0]) {
                 Some(known) => {
                     assert_eq!(state.due(), Some(known.due));
-                    assert_eq!(state.hold().map(|hold| (hold.token(), hold.attempt)), known.held);
-                    assert_eq!(state.hold().is_some_and(|hold| hold.again), known.again);
+                    assert_eq!(state.claim().map(|claim| (claim.token(), claim.attempt)), known.held);
+                    assert_eq!(state.claim().is_some_and(|claim| claim.again), known.again);
                 }
                 None => assert_eq!(state, ItemState::Invalid),
             }
@@ -321,8 +325,9 @@ fn an_expired_lease_is_acknowledged_until_somebody_claims_or_moves_the_item() {
     let mut list = MemorySet::default();
     let serials = Serials::starting_from(0);
     let claim = |list: &mut MemorySet, now: i64| {
-        let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
-        rows.first().map(|row| row.hold.unwrap().token())
+        let rows =
+            ClaimRequest { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
+        rows.first().map(|row| row.claim.unwrap().token())
     };
     add(&mut list, &element(7), TODAY + 100, TODAY, Condition::Any);
     let first = claim(&mut list, 100).unwrap();
@@ -344,8 +349,9 @@ fn a_live_claim_is_not_moved_by_an_addition_and_a_lapsed_one_is() {
     let mut list = MemorySet::default();
     let serials = Serials::starting_from(0);
     let claim = |list: &mut MemorySet, now: i64| {
-        let rows = Demand { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
-        rows.first().map(|row| row.hold.unwrap().token())
+        let rows =
+            ClaimRequest { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
+        rows.first().map(|row| row.claim.unwrap().token())
     };
     add(&mut list, &element(7), TODAY + 100, TODAY, Condition::Any);
     let token = claim(&mut list, 100).unwrap();

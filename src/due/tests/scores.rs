@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::due::{Hold, ItemState, LeaseEnd, Serials, MAX_TIME_MS};
+use crate::due::{Claim, ItemState, LeaseEnd, Serials, MAX_TIME_MS};
 
 const END: f64 = 17_592_186_044_416.0;
 /// 2^53.
@@ -12,7 +12,7 @@ const EPOCH: i64 = 1_577_836_800_000;
 const LEASES_END: i64 = EPOCH + (1 << 41) - (1 << 31);
 
 fn claim(until: i64, serial: i64, attempt: i64, again: bool) -> ItemState {
-    ItemState::Claimed(Hold { until, serial, attempt, again })
+    ItemState::Claimed(Claim { until, serial, attempt, again })
 }
 
 #[test]
@@ -74,48 +74,48 @@ fn a_lease_ends_at_a_time_that_a_score_can_hold() {
 fn attempts_stay_at_the_most_that_fits_and_tokens_still_differ() {
     let serials = Serials::starting_from(u64::MAX - 5);
     let until = LeaseEnd::new(EPOCH + 10).unwrap();
-    let mut hold = Hold::after(None, until, &serials);
-    let mut tokens = std::collections::BTreeSet::from([hold.token()]);
+    let mut claim = Claim::after(None, until, &serials);
+    let mut tokens = std::collections::BTreeSet::from([claim.token()]);
     for _ in 0..63 {
-        let next = Hold::after(Some(hold), until, &serials);
-        assert!(tokens.insert(next.token()), "{next:?} after {hold:?}");
-        hold = next;
+        let next = Claim::after(Some(claim), until, &serials);
+        assert!(tokens.insert(next.token()), "{next:?} after {claim:?}");
+        claim = next;
     }
-    assert_eq!((hold.until, hold.attempt), (EPOCH + 10, 31));
+    assert_eq!((claim.until, claim.attempt), (EPOCH + 10, 31));
 }
 
 /// The mark may be set while a client holds the item, and is gone with the next claim.
 #[test]
 fn the_mark_is_no_part_of_the_token() {
     let (serials, until) = (Serials::starting_from(0), LeaseEnd::new(EPOCH).unwrap());
-    let hold = Hold::after(None, until, &serials);
-    let marked = Hold { again: true, ..hold };
-    assert_eq!(hold.token(), marked.token());
-    assert_ne!(hold.score(), marked.score());
+    let claim = Claim::after(None, until, &serials);
+    let marked = Claim { again: true, ..claim };
+    assert_eq!(claim.token(), marked.token());
+    assert_ne!(claim.score(), marked.score());
     assert!(marked.moved(until, &serials).again);
-    assert!(!Hold::after(Some(marked), until, &serials).again);
+    assert!(!Claim::after(Some(marked), until, &serials).again);
 }
 
-fn holds() -> impl Strategy<Value = Hold> {
+fn claims() -> impl Strategy<Value = Claim> {
     let fields = (EPOCH..LEASES_END, 0_i64..64, 1_i64..32, any::<bool>());
-    fields.prop_map(|(until, serial, attempt, again)| Hold { until, serial, attempt, again })
+    fields.prop_map(|(until, serial, attempt, again)| Claim { until, serial, attempt, again })
 }
 
 proptest! {
     /// Also through the text that replicas and the AOF get.
     #[test]
-    fn a_claim_reads_back(hold in holds()) {
-        prop_assert!(hold.score() < 0.0 && hold.score().fract() == 0.0);
-        prop_assert_eq!(ItemState::of(hold.score()), ItemState::Claimed(hold));
-        let text = crate::number::float_text(hold.score());
-        prop_assert_eq!(text.parse::<f64>().unwrap(), hold.score());
-        prop_assert!((1..1 << 52).contains(&hold.token()));
-        let parts = (hold.until - EPOCH) << 11 | hold.serial << 5 | hold.attempt;
-        prop_assert_eq!(hold.token(), parts);
+    fn a_claim_reads_back(claim in claims()) {
+        prop_assert!(claim.score() < 0.0 && claim.score().fract() == 0.0);
+        prop_assert_eq!(ItemState::of(claim.score()), ItemState::Claimed(claim));
+        let text = crate::number::float_text(claim.score());
+        prop_assert_eq!(text.parse::<f64>().unwrap(), claim.score());
+        prop_assert!((1..1 << 52).contains(&claim.token()));
+        let parts = (claim.until - EPOCH) << 11 | claim.serial << 5 | claim.attempt;
+        prop_assert_eq!(claim.token(), parts);
     }
 
     #[test]
-    fn claims_are_in_the_order_of_their_ends(a in holds(), b in holds()) {
+    fn claims_are_in_the_order_of_their_ends(a in claims(), b in claims()) {
         prop_assume!(a.until < b.until);
         prop_assert!(a.score() < b.score());
     }

@@ -128,7 +128,7 @@ impl Arena {
                 return spec;
             }
             // The servers ask the handler only if a spec is incomplete.
-            KeyAt::Told => {
+            KeyAt::Dynamic => {
                 spec.flags |= u64::from(raw::REDISMODULE_CMD_KEY_INCOMPLETE);
                 spec.begin_search_type = raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_UNKNOWN;
                 spec.find_keys_type = raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_UNKNOWN;

@@ -59,20 +59,41 @@ pub struct Command {
 macro_rules! command {
     ($name:ident = $handler:path; $doc:expr) => {
         pub const $name: $crate::server::Command = {
-            const DOC: $crate::docs::Doc = $doc;
-            static RUNNER: $crate::server::Runner = $crate::server::Runner::new(&DOC, $handler);
-            // SAFETY: only the server calls it, with the arguments of a command.
-            unsafe extern "C" fn shim(
-                ctx: *mut redis_module::raw::RedisModuleCtx,
-                argv: *mut *mut redis_module::raw::RedisModuleString,
-                argc: std::os::raw::c_int,
-            ) -> std::os::raw::c_int {
-                // SAFETY: as above.
-                unsafe { $crate::server::run(&RUNNER, ctx, argv, argc) }
+            struct Definition;
+            impl $crate::server::Definition for Definition {
+                const DOC: $crate::docs::Doc = $doc;
+                const RUNNER: &'static $crate::server::Runner = {
+                    static RUNNER: $crate::server::Runner =
+                        $crate::server::Runner::new(&<Definition as $crate::server::Definition>::DOC, $handler);
+                    &RUNNER
+                };
             }
-            $crate::server::Command { doc: DOC, shim }
+            $crate::server::Command::new::<Definition>()
         };
     };
+}
+
+/// What [`command!`] makes of a command: a type, so that each has a C function of its own.
+pub trait Definition {
+    const DOC: Doc;
+    const RUNNER: &'static Runner;
+}
+
+impl Command {
+    pub const fn new<D: Definition>() -> Command {
+        Command { doc: D::DOC, shim: shim::<D> }
+    }
+}
+
+/// # Safety
+/// Only the server calls it, with the arguments of a command.
+unsafe extern "C" fn shim<D: Definition>(
+    ctx: *mut RedisModuleCtx,
+    argv: *mut *mut RedisModuleString,
+    argc: c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { run(D::RUNNER, ctx, argv, argc) }
 }
 
 /// Runs the body of a function that the server calls. Returns whether it did not panic. The panic hook has already logged
@@ -85,7 +106,7 @@ fn guarded(act: impl FnOnce()) -> bool {
 ///
 /// # Safety
 /// The arguments are those the server called a command with.
-pub unsafe fn run(
+unsafe fn run(
     runner: &'static Runner,
     ctx: *mut RedisModuleCtx,
     argv: *mut *mut RedisModuleString,
@@ -107,7 +128,7 @@ pub unsafe fn run(
 #[inline]
 fn handle<'c>(call: &'c Call<'c>, runner: &Runner) {
     if !runner.is_fast || call.args().len() >= FEW_ARGS {
-        call.take_time();
+        call.start_timing();
     }
     let result = (runner.handler)(call);
     if call.was_run() {

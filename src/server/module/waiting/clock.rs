@@ -23,7 +23,7 @@ impl Now {
 }
 
 /// Regular checks are at multiples of this many milliseconds, so that the server wakes up for many keys at once.
-const SLOT_MS: u64 = 10;
+const BUCKET_MS: u64 = 10;
 /// A key is checked this often, in milliseconds, if clients wait for few keys.
 const SHORTEST_MS: u64 = 100;
 /// A key is checked at least this often, in milliseconds, for however many keys clients wait.
@@ -38,10 +38,10 @@ const TOGETHER: u64 = 20;
 /// again, so the checks are spread evenly. The time depends on the id alone, so a delay of the server does not bunch
 /// them up for good.
 pub fn regular_check(ticks: u64, id: u64, keys: u64) -> u64 {
-    let slots = (keys / KEYS_PER_MS).clamp(SHORTEST_MS, LONGEST_MS) / SLOT_MS;
-    let next = (ticks / SLOT_MS).saturating_add(1);
-    let wait = (id / TOGETHER % slots + slots - next % slots) % slots;
-    next.saturating_add(wait).saturating_mul(SLOT_MS)
+    let buckets = (keys / KEYS_PER_MS).clamp(SHORTEST_MS, LONGEST_MS) / BUCKET_MS;
+    let next = (ticks / BUCKET_MS).saturating_add(1);
+    let wait = (id / TOGETHER % buckets + buckets - next % buckets) % buckets;
+    next.saturating_add(wait).saturating_mul(BUCKET_MS)
 }
 
 #[cfg(test)]

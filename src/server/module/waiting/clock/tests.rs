@@ -11,7 +11,7 @@ fn every_key_is_checked_often_enough_and_checks_are_spread() {
                 assert_eq!(regular_check(at, number, keys), at + every);
                 *in_slot.entry(at).or_default() += 1;
             }
-            let even = keys.div_ceil(TOGETHER).div_ceil(every / SLOT_MS) * TOGETHER;
+            let even = keys.div_ceil(TOGETHER).div_ceil(every / BUCKET_MS) * TOGETHER;
             assert!(in_slot.values().all(|count| *count <= even), "{keys} keys: {in_slot:?}");
         }
     }
