@@ -93,3 +93,9 @@ class Case(unittest.TestCase):
         flush_all()
         self.redis = redis.Redis.from_url(URL)
         self.addCleanup(self.redis.close)
+
+
+@functools.cache
+def supports(command: str, word: str) -> bool:
+    """Whether the module's command has this option; read from its documentation."""
+    return f"b'{word}'" in repr(servers()[0].execute_command("COMMAND DOCS", command))

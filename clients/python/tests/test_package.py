@@ -31,6 +31,10 @@ class Package(unittest.TestCase):
         result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
+    def test_the_sync_half_is_made_from_the_asyncio_half(self) -> None:
+        made = self.run_in(ROOT, "-c", "import generate; print(generate.generated(), end='')")
+        self.assertEqual(made, (ROOT / "src/redis_rank/sync.py").read_text(), "run python generate.py")
+
     def run_in(self, directory: Path | str, *command: object) -> str:
         paths = [str(Path(path).absolute()) for path in sys.path]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -30,8 +30,9 @@ from .errors import (
     ValueOutOfRange,
     WrongType,
 )
-from .sync import Leaderboard, Lease, RateLimiter, Schedule, ShardedLeaderboard, execute
+from .sync import DeadLetters, Leaderboard, Lease, RateLimiter, Schedule, ShardedLeaderboard, Worker, execute
 from .values import (
+    BadPayload,
     BoardInfo,
     Change,
     Claim,
@@ -45,14 +46,16 @@ from .values import (
     PeriodBoard,
     Row,
     Scan,
+    ScheduledItem,
     ScheduleInfo,
     Tied,
     Verdict,
     Verification,
 )
-from .worker import Job, Worker
+from .worker import Dead, Event, Job, Retry
 
 __all__ = [
+    "BadPayload",
     "BoardInfo",
     "Call",
     "Change",
@@ -60,8 +63,11 @@ __all__ = [
     "CommandError",
     "CrossSlot",
     "DamagedBoard",
+    "Dead",
+    "DeadLetters",
     "Due",
     "Entry",
+    "Event",
     "Field",
     "Grant",
     "GroupRow",
@@ -83,10 +89,12 @@ __all__ = [
     "RankError",
     "RateLimited",
     "RateLimiter",
+    "Retry",
     "Row",
     "Scan",
     "Schedule",
     "ScheduleInfo",
+    "ScheduledItem",
     "SchemaError",
     "ShardedLeaderboard",
     "Tied",

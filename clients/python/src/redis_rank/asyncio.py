@@ -13,13 +13,14 @@ from .due import ScheduleCalls
 from .rate import LeaseCalls, LimiterCalls, Spend
 from .send import Async, several
 from .shards import ShardedCalls
-from .shared import BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
+from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
+from .tasks import TaskWorker
 from .values import Entry, Verdict
-from .worker import AsyncWorker as Worker
+
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-__all__ = ["Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "Worker", "execute"]
+__all__ = ["DeadLetters", "Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "Worker", "execute"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,7 +31,7 @@ async def execute(client: Any, *calls: Call[Any], transaction: bool = False) -> 
     return await Async(client).run(several(calls), transaction)
 
 
-def asynchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+def _asynchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """The method that sends what `build`, a method of `self.calls`, only describes."""
 
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
@@ -69,50 +70,50 @@ class Leaderboard(BaseLeaderboard[Async]):
     __doc__ = BaseLeaderboard.__doc__
     _link = Async
 
-    create = asynchronous(BoardCalls.create)
-    migrate = asynchronous(BoardCalls.migrate)
-    create_like = asynchronous(BoardCalls.create_like)
-    alter = asynchronous(BoardCalls.alter)
-    info = asynchronous(BoardCalls.info)
-    clear = asynchronous(BoardCalls.clear)
-    rotate = asynchronous(BoardCalls.rotate)
-    verify = asynchronous(BoardCalls.verify)
-    periods = asynchronous(BoardCalls.periods)
-    add = asynchronous(BoardCalls.add)
-    add_many = asynchronous(BoardCalls.add_many)
-    add_ranked = asynchronous(BoardCalls.add_ranked)
-    add_many_ranked = asynchronous(BoardCalls.add_many_ranked)
-    multiset = asynchronous(BoardCalls.multiset)
-    incr = asynchronous(BoardCalls.incr)
-    incr_ranked = asynchronous(BoardCalls.incr_ranked)
-    remove = asynchronous(BoardCalls.remove)
-    trim = asynchronous(BoardCalls.trim)
-    trim_returning = asynchronous(BoardCalls.trim_returning)
-    pop = asynchronous(BoardCalls.pop)
-    load = asynchronous(BoardCalls.load)
-    get = asynchronous(BoardCalls.get)
-    score = asynchronous(BoardCalls.score)
-    query = asynchronous(BoardCalls.query)
-    stats = asynchronous(BoardCalls.stats)
-    top = asynchronous(BoardCalls.top)
-    range = asynchronous(BoardCalls.range)
-    page = asynchronous(BoardCalls.page)
-    around = asynchronous(BoardCalls.around)
-    by_score = asynchronous(BoardCalls.by_score)
-    among = asynchronous(BoardCalls.among)
-    after = asynchronous(BoardCalls.after)
-    before = asynchronous(BoardCalls.before)
-    scan = asynchronous(BoardCalls.scan)
-    scan_lines = asynchronous(BoardCalls.scan_lines)
-    count = asynchronous(BoardCalls.count)
-    for_score = asynchronous(BoardCalls.for_score)
-    percentile = asynchronous(BoardCalls.percentile)
-    score_at = asynchronous(BoardCalls.score_at)
-    set_data = asynchronous(BoardCalls.set_data)
-    put_data = asynchronous(BoardCalls.put_data)
-    get_data = asynchronous(BoardCalls.get_data)
-    get_attributes = asynchronous(BoardCalls.get_attributes)
-    del_data = asynchronous(BoardCalls.del_data)
+    create = _asynchronous(BoardCalls.create)
+    migrate = _asynchronous(BoardCalls.migrate)
+    create_like = _asynchronous(BoardCalls.create_like)
+    alter = _asynchronous(BoardCalls.alter)
+    info = _asynchronous(BoardCalls.info)
+    clear = _asynchronous(BoardCalls.clear)
+    rotate = _asynchronous(BoardCalls.rotate)
+    verify = _asynchronous(BoardCalls.verify)
+    periods = _asynchronous(BoardCalls.periods)
+    add = _asynchronous(BoardCalls.add)
+    add_many = _asynchronous(BoardCalls.add_many)
+    add_ranked = _asynchronous(BoardCalls.add_ranked)
+    add_many_ranked = _asynchronous(BoardCalls.add_many_ranked)
+    multiset = _asynchronous(BoardCalls.multiset)
+    incr = _asynchronous(BoardCalls.incr)
+    incr_ranked = _asynchronous(BoardCalls.incr_ranked)
+    remove = _asynchronous(BoardCalls.remove)
+    trim = _asynchronous(BoardCalls.trim)
+    trim_returning = _asynchronous(BoardCalls.trim_returning)
+    pop = _asynchronous(BoardCalls.pop)
+    load = _asynchronous(BoardCalls.load)
+    get = _asynchronous(BoardCalls.get)
+    score = _asynchronous(BoardCalls.score)
+    query = _asynchronous(BoardCalls.query)
+    stats = _asynchronous(BoardCalls.stats)
+    top = _asynchronous(BoardCalls.top)
+    range = _asynchronous(BoardCalls.range)
+    page = _asynchronous(BoardCalls.page)
+    around = _asynchronous(BoardCalls.around)
+    by_score = _asynchronous(BoardCalls.by_score)
+    among = _asynchronous(BoardCalls.among)
+    after = _asynchronous(BoardCalls.after)
+    before = _asynchronous(BoardCalls.before)
+    scan = _asynchronous(BoardCalls.scan)
+    scan_lines = _asynchronous(BoardCalls.scan_lines)
+    count = _asynchronous(BoardCalls.count)
+    for_score = _asynchronous(BoardCalls.for_score)
+    percentile = _asynchronous(BoardCalls.percentile)
+    score_at = _asynchronous(BoardCalls.score_at)
+    set_data = _asynchronous(BoardCalls.set_data)
+    put_data = _asynchronous(BoardCalls.put_data)
+    get_data = _asynchronous(BoardCalls.get_data)
+    get_attributes = _asynchronous(BoardCalls.get_attributes)
+    del_data = _asynchronous(BoardCalls.del_data)
     scan_all = _scan_all
 
 
@@ -120,40 +121,40 @@ class ShardedLeaderboard(BaseShardedLeaderboard[Async]):
     __doc__ = BaseShardedLeaderboard.__doc__
     _link = Async
 
-    shards = asynchronous(ShardedCalls.shards)
-    shard = asynchronous(ShardedCalls.shard)
-    create = asynchronous(ShardedCalls.create)
-    migrate = asynchronous(ShardedCalls.migrate)
-    alter = asynchronous(ShardedCalls.alter)
-    info = asynchronous(ShardedCalls.info)
-    clear = asynchronous(ShardedCalls.clear)
-    verify = asynchronous(ShardedCalls.verify)
-    add = asynchronous(ShardedCalls.add)
-    add_many = asynchronous(ShardedCalls.add_many)
-    incr = asynchronous(ShardedCalls.incr)
-    remove = asynchronous(ShardedCalls.remove)
-    load = asynchronous(ShardedCalls.load)
-    set_data = asynchronous(ShardedCalls.set_data)
-    put_data = asynchronous(ShardedCalls.put_data)
-    get_data = asynchronous(ShardedCalls.get_data)
-    get_attributes = asynchronous(ShardedCalls.get_attributes)
-    del_data = asynchronous(ShardedCalls.del_data)
-    count = asynchronous(ShardedCalls.count)
-    score = asynchronous(ShardedCalls.score)
-    get = asynchronous(ShardedCalls.get)
-    among = asynchronous(ShardedCalls.among)
-    top = asynchronous(ShardedCalls.top)
-    range = asynchronous(ShardedCalls.range)
-    page = asynchronous(ShardedCalls.page)
-    around = asynchronous(ShardedCalls.around)
-    by_score = asynchronous(ShardedCalls.by_score)
-    after = asynchronous(ShardedCalls.after)
-    before = asynchronous(ShardedCalls.before)
-    scan = asynchronous(ShardedCalls.scan)
-    scan_lines = asynchronous(ShardedCalls.scan_lines)
+    shards = _asynchronous(ShardedCalls.shards)
+    shard = _asynchronous(ShardedCalls.shard)
+    create = _asynchronous(ShardedCalls.create)
+    migrate = _asynchronous(ShardedCalls.migrate)
+    alter = _asynchronous(ShardedCalls.alter)
+    info = _asynchronous(ShardedCalls.info)
+    clear = _asynchronous(ShardedCalls.clear)
+    verify = _asynchronous(ShardedCalls.verify)
+    add = _asynchronous(ShardedCalls.add)
+    add_many = _asynchronous(ShardedCalls.add_many)
+    incr = _asynchronous(ShardedCalls.incr)
+    remove = _asynchronous(ShardedCalls.remove)
+    load = _asynchronous(ShardedCalls.load)
+    set_data = _asynchronous(ShardedCalls.set_data)
+    put_data = _asynchronous(ShardedCalls.put_data)
+    get_data = _asynchronous(ShardedCalls.get_data)
+    get_attributes = _asynchronous(ShardedCalls.get_attributes)
+    del_data = _asynchronous(ShardedCalls.del_data)
+    count = _asynchronous(ShardedCalls.count)
+    score = _asynchronous(ShardedCalls.score)
+    get = _asynchronous(ShardedCalls.get)
+    among = _asynchronous(ShardedCalls.among)
+    top = _asynchronous(ShardedCalls.top)
+    range = _asynchronous(ShardedCalls.range)
+    page = _asynchronous(ShardedCalls.page)
+    around = _asynchronous(ShardedCalls.around)
+    by_score = _asynchronous(ShardedCalls.by_score)
+    after = _asynchronous(ShardedCalls.after)
+    before = _asynchronous(ShardedCalls.before)
+    scan = _asynchronous(ShardedCalls.scan)
+    scan_lines = _asynchronous(ShardedCalls.scan_lines)
     scan_all = _scan_all
-    percentile = asynchronous(ShardedCalls.percentile)
-    for_score = asynchronous(ShardedCalls.for_score)
+    percentile = _asynchronous(ShardedCalls.percentile)
+    for_score = _asynchronous(ShardedCalls.for_score)
 
 
 class RateLimiter(BaseRateLimiter[Async]):
@@ -164,8 +165,8 @@ class RateLimiter(BaseRateLimiter[Async]):
     peek = _limiting(LimiterCalls.peek)
     refund = _limiting(LimiterCalls.refund)
     check_all = _limiting(LimiterCalls.check_all)
-    reset = asynchronous(LimiterCalls.reset)
-    throttle = asynchronous(LimiterCalls.throttle)
+    reset = _asynchronous(LimiterCalls.reset)
+    throttle = _asynchronous(LimiterCalls.throttle)
 
     async def enforce(self, key: Name, **options: Unpack[Spend]) -> Verdict:
         """Like check, but raises RateLimited if the call is denied."""
@@ -176,10 +177,10 @@ class Lease(BaseLease[Async]):
     __doc__ = BaseLease.__doc__
     _link = Async
 
-    acquire = asynchronous(LeaseCalls.acquire)
-    release = asynchronous(LeaseCalls.release)
-    held = asynchronous(LeaseCalls.held)
-    renew_token = asynchronous(LeaseCalls.renew_token)
+    acquire = _asynchronous(LeaseCalls.acquire)
+    release = _asynchronous(LeaseCalls.release)
+    held = _asynchronous(LeaseCalls.held)
+    renew_token = _asynchronous(LeaseCalls.renew_token)
 
     async def renew(self) -> bool:
         """Renews the lease, for `lease` from now. False if it was lost."""
@@ -200,11 +201,34 @@ class Schedule(BaseSchedule[Async]):
     __doc__ = BaseSchedule.__doc__
     _link = Async
 
-    add = asynchronous(ScheduleCalls.add)
-    again = asynchronous(ScheduleCalls.again)
-    claim = asynchronous(ScheduleCalls.claim)
-    pop = asynchronous(ScheduleCalls.pop)
-    ack = asynchronous(ScheduleCalls.ack)
-    move = asynchronous(ScheduleCalls.move)
-    cancel = asynchronous(ScheduleCalls.cancel)
-    info = asynchronous(ScheduleCalls.info)
+    add = _asynchronous(ScheduleCalls.add)
+    again = _asynchronous(ScheduleCalls.again)
+    claim = _asynchronous(ScheduleCalls.claim)
+    pop = _asynchronous(ScheduleCalls.pop)
+    ack = _asynchronous(ScheduleCalls.ack)
+    move = _asynchronous(ScheduleCalls.move)
+    cancel = _asynchronous(ScheduleCalls.cancel)
+    info = _asynchronous(ScheduleCalls.info)
+    list = _asynchronous(ScheduleCalls.list)
+    get = _asynchronous(ScheduleCalls.get)
+    bury = _asynchronous(ScheduleCalls.bury)
+    revive = _asynchronous(ScheduleCalls.revive)
+
+    @property
+    def dead(self) -> DeadLetters:
+        """The items that were given up."""
+        self.calls.dead_key()
+        return DeadLetters(self)
+
+
+class DeadLetters(BaseDeadLetters[Async]):
+    __doc__ = BaseDeadLetters.__doc__
+
+    list = _asynchronous(ScheduleCalls.dead_list)
+    get = _asynchronous(ScheduleCalls.dead_get)
+    discard = _asynchronous(ScheduleCalls.discard)
+
+
+class Worker(TaskWorker):
+    __doc__ = TaskWorker.__doc__
+    _schedules = Schedule

@@ -222,7 +222,9 @@ class BoardCalls:
                 time = rest.pop() if has_time else None
                 scores = tuple([number(score) for score in rest])
                 score, time = scores[0], None if time is None else time / 1000
-            rows.append(new(rank, str(name, "utf-8", "surrogateescape"), score, scores, time))
+            # A transaction of redis-py has decoded it, if the client does.
+            member = name if type(name) is str else str(name, "utf-8", "surrogateescape")
+            rows.append(new(rank, member, score, scores, time))
         if self._as_member is not None:
             for parsed in rows:
                 parsed.member = self._as_member(argument(parsed.member))

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -28,6 +28,8 @@ READS = frozenset(
     "RANK.PERIODS RANK.SHARD RANK.SHARDS RATE.PEEK RATE.HELD DUE.INFO".split()
 )
 
+# Where the first key of a command stands, if it is not the first argument.
+_KEY_AT = {"RATE.ALL": 1, "EVAL": 2}
 # The units of a duration, in milliseconds.
 _UNITS = {"ms": 1, "s": 1000, "": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LATEST = 1e11
@@ -55,7 +57,7 @@ class Call(Generic[T]):
     def key(self) -> bytes | None:
         if self.keyless or not self.args:
             return None
-        return self.args[1] if self.name == "RATE.ALL" else self.args[0]
+        return self.args[_KEY_AT.get(self.name, 0)]
 
     def packed(self) -> bytes:
         """The command as it is sent."""
@@ -165,9 +167,9 @@ def duration(value: Duration) -> str:
 
 
 def moment(value: Moment) -> int:
-    """Unix time in seconds, or a datetime (one without a zone is in UTC), as milliseconds."""
+    """Unix time in seconds, or a datetime (one without a zone is local time, as in Python), as milliseconds."""
     if isinstance(value, datetime):
-        value = (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
+        value = value.timestamp()
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"expected Unix time in seconds or a datetime, got {value!r}")
     if not abs(value) <= _LATEST:
@@ -179,7 +181,7 @@ def at(value: Moment | None, word: str = "AT") -> Words:
     return [] if value is None else [word, moment(value)]
 
 
-def json_text(data: Mapping[str, Any]) -> str:
+def json_text(data: Any) -> str:
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -136,7 +136,16 @@ _OUTAGES = (
 _MISTAKES = (exceptions.AuthenticationError, exceptions.AuthorizationError)
 
 
+# Replies of a server that cannot answer, or not write, for a while.
+_PASSING = ("BUSY ", "MISCONF ", "NOREPLICAS ")
+
+
 def is_outage(error: BaseException) -> bool:
-    if isinstance(error, ResponseError) and str(error).startswith("BUSY "):
+    if isinstance(error, ResponseError) and str(error).startswith(_PASSING):
         return True
     return isinstance(error, _OUTAGES) and not isinstance(error, _MISTAKES)
+
+
+def is_temporary(error: BaseException) -> bool:
+    """What a worker waits for: outages, and what passes while the server goes on."""
+    return is_outage(error) or isinstance(error, (OutOfMemory, Unblocked))

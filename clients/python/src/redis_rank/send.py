@@ -11,7 +11,6 @@ The sync and the asyncio half differ only in where they wait.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import time
 import weakref
 from collections.abc import Generator, Sequence
@@ -19,26 +18,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import redis
 import redis.asyncio
-import redis.asyncio.cluster
-import redis.cluster
-import redis.commands.cluster
 from redis.backoff import NoBackoff
 from redis.crc import key_slot
 from redis.exceptions import AskError, ConnectionError, MovedError, RedisError, ResponseError, TimeoutError, TryAgainError
 from redis.retry import Retry
 
+from . import library
 from .call import READS, Call, Pause, Steps, Work, text
 from .errors import NoBoard, OutcomeUnknown, SchemaError, translate
 
 T = TypeVar("T")
-
-# redis-py sends to replicas only what stands in this set, and has no other way to add to it.
-for _module in (redis.commands.cluster, redis.cluster, redis.asyncio.cluster):
-    _module.READ_COMMANDS |= READS  # type: ignore[attr-defined]
-
-# Until redis-py 5.3 the pool asked for the name of a command, which it did not use.
-_parameter = inspect.signature(redis.ConnectionPool.get_connection).parameters["command_name"]
-_FOR = ("_",) if _parameter.default is inspect.Parameter.empty else ()
 
 # What redis-py 8 waits for a reply, in seconds, where nothing else was said.
 _USUAL_TIMEOUT = 5
@@ -48,6 +37,13 @@ _MULTI, _EXEC = Call("MULTI", (), text).packed(), Call("EXEC", (), text).packed(
 # How often a command is sent on to where a cluster says, and the pause between when a slot is on its way.
 _REDIRECTIONS = 16
 _PAUSE = 0.05
+
+
+_NO_PIPELINE = (
+    "it needs replies at once, which a pipeline does not give: pass the client"
+)
+# Pools of connections that give up in time, by the client's pool and the time.
+_POOLS: weakref.WeakKeyDictionary[Any, dict[float, Any]] = weakref.WeakKeyDictionary()
 
 
 # --- rounds of calls ----------------------------------------------------------------------------------
@@ -111,9 +107,7 @@ def steps_of(client: Any, work: Work[T]) -> Steps[T]:
 
 def patience(client: Any) -> int:
     """For how many milliseconds a call may block: half of what the client waits for a reply."""
-    settings = getattr(client, "connection_pool", None) or getattr(client, "nodes_manager", client)
-    timeout = getattr(settings, "connection_kwargs", {}).get("socket_timeout") or _USUAL_TIMEOUT
-    return max(1, round(timeout * 500))
+    return max(1, round((library.settings(client).get("socket_timeout") or _USUAL_TIMEOUT) * 500))
 
 
 def _read_arguments(client: Any, call: Call[Any]) -> dict[str, Any]:
@@ -165,12 +159,7 @@ def _node(client: Any, call: Call[Any]) -> Any:
     key = call.key()
     if key is None:
         return client.get_random_node()
-    options: dict[str, Any] = {}
-    if call.name in READS:
-        options["read_from_replicas"] = client.read_from_replicas
-        if getattr(client, "load_balancing_strategy", None):
-            options["load_balancing_strategy"] = client.load_balancing_strategy
-    return client.nodes_manager.get_node_from_slot(key_slot(key), **options)
+    return library.node_of_slot(client, key_slot(key), call.name in READS)
 
 
 def routed(client: Any, calls: Sequence[Call[Any]]) -> Route:
@@ -258,27 +247,25 @@ class Sync:
     def __init__(self, client: Any, timeout: float | None = None):
         if not isinstance(client, (redis.Redis, redis.RedisCluster)):
             raise TypeError(f"expected a client of redis, got {_named(client)}: redis.asyncio goes with redis_rank.asyncio")
+        if isinstance(client, library.PIPELINES):
+            raise TypeError(_NO_PIPELINE)
         self.client: Any = client
         self.is_cluster = isinstance(client, redis.RedisCluster)
         self._timeout = timeout
-        self._pools: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def _pool(self, node: Any) -> Any:
         pool = (self.client.get_redis_connection(node) if node else self.client).connection_pool
         if self._timeout is None:
             return pool
-        if (own := self._pools.get(pool)) is None:
-            # To the same server, but they give up in time, and do not try again.
-            settings = {name: value for name, value in pool.connection_kwargs.items() if "maint_notifications" not in name}
-            settings.update(socket_timeout=self._timeout, socket_connect_timeout=self._timeout)
-            settings.update(retry=Retry(NoBackoff(), 0), retry_on_timeout=False)
-            own = self._pools[pool] = redis.ConnectionPool(connection_class=pool.connection_class, **settings)
-        return own
+        own = _POOLS.setdefault(pool, {})
+        if self._timeout not in own:
+            own[self._timeout] = library.pool_with_timeout(pool, self._timeout, Retry(NoBackoff(), 0))
+        return own[self._timeout]
 
     def _exchange(self, node: Any, payload: bytes, count: int) -> list[Any]:
         try:
             pool = self._pool(node)
-            connection = pool.get_connection(*_FOR)
+            connection = pool.get_connection(*library.FOR)
             try:
                 connection.check_health()
             except BaseException:
@@ -317,11 +304,7 @@ class Sync:
             elif isinstance(step, Pause):
                 time.sleep(step.seconds)
             elif isinstance(step, MovedError):
-                manager = self.client.nodes_manager
-                if hasattr(manager, "move_slot"):
-                    manager.move_slot(step)
-                else:
-                    manager.update_moved_exception(step)
+                library.note_move(self.client, step)
             else:
                 try:
                     self.client.nodes_manager.initialize()
@@ -374,6 +357,8 @@ class Async:
     """Runs calls with redis.asyncio.Redis or redis.asyncio.RedisCluster."""
 
     def __init__(self, client: Any, timeout: float | None = None):
+        if isinstance(client, library.ASYNC_PIPELINES):
+            raise TypeError(_NO_PIPELINE)
         if not isinstance(client, (redis.asyncio.Redis, redis.asyncio.RedisCluster)):
             raise TypeError(f"expected a client of redis.asyncio, got {_named(client)}: redis goes with redis_rank")
         self.client: Any = client
@@ -382,20 +367,19 @@ class Async:
 
     async def _connection(self, node: Any) -> Any:
         if node is None:
-            return await self.client.connection_pool.get_connection(*_FOR)
+            return await self.client.connection_pool.get_connection(*library.FOR)
         connection = node.acquire_connection()
         try:
             await connection.connect()
-            # What the server has closed meanwhile looks connected until somebody reads.
             try:
-                is_used = await getattr(connection, "can_read", connection.can_read_destructive)()
+                is_closed = await library.is_closed_by_server(connection)
             except _FAILED:
-                is_used = True
-            if is_used:
+                is_closed = True
+            if is_closed:
                 await connection.disconnect()
                 await connection.connect()
         except BaseException:
-            _release_to_node(node, connection)
+            library.release_to_node(node, connection)
             raise
         return connection
 
@@ -427,7 +411,7 @@ class Async:
             if node is None:
                 await self.client.connection_pool.release(connection)
             else:
-                _release_to_node(node, connection)
+                library.release_to_node(node, connection)
         return replies
 
     async def _travel(self, route: Route) -> list[Any]:
@@ -443,11 +427,7 @@ class Async:
             elif isinstance(step, Pause):
                 await asyncio.sleep(step.seconds)
             elif isinstance(step, MovedError):
-                manager = self.client.nodes_manager
-                if hasattr(manager, "move_slot"):
-                    await manager.move_slot(step)
-                else:
-                    manager._moved_exception = step
+                await library.note_move_async(self.client, step)
             else:
                 try:
                     await self.client.nodes_manager.initialize()
@@ -501,13 +481,6 @@ class Async:
                 await asyncio.sleep(step.seconds)
             else:
                 answer = await self.send(step, is_transaction)
-
-
-def _release_to_node(node: Any, connection: Any) -> None:
-    if hasattr(node, "release"):
-        node.release(connection)
-    else:
-        node._free.append(connection)
 
 
 def _named(client: Any) -> str:

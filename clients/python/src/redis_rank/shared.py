@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from . import library
 from .board import BoardCalls, Schema
 from .call import Call, Duration, Name, Pause, Steps, milliseconds, text
-from .due import ScheduleCalls
+from .due import Payload, ScheduleCalls
 from .errors import LeaseDenied, LeaseLost, RateLimited
 from .rate import Failing, Fallback, LeaseCalls, LimiterCalls, Limits
+from .pipeline import Queued
 from .send import Async, Sync, one, succeeded
 from .shards import ShardedCalls
 from .values import Claim, Verdict
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 Link = TypeVar("Link", Sync, Async)
 Create = Literal["auto", "never"]
+
+
+def _link_to(kind: type[Link], client: Any) -> Link:
+    """Sends calls, or queues them if the client is a pipeline."""
+    pipelines = library.PIPELINES if kind is Sync else library.ASYNC_PIPELINES
+    return Queued(client) if isinstance(client, pipelines) else kind(client)  # type: ignore[return-value]
 
 
 class BaseLeaderboard(Generic[Link]):
@@ -41,7 +49,7 @@ class BaseLeaderboard(Generic[Link]):
         **schema: Unpack[Schema],
     ):
         self.client = client
-        self.link: Link = self._link(client)
+        self.link: Link = _link_to(self._link, client)
         self.calls = BoardCalls(key, schema, members, create=create)
 
 
@@ -88,7 +96,10 @@ class BaseRateLimiter(Generic[Link]):
         **limits: Unpack[Limits],
     ):
         self.client = client
-        self.link: Link = self._link(client, None if timeout is None else milliseconds(timeout) / 1000)
+        if failing is None and timeout is None:
+            self.link: Link = _link_to(self._link, client)
+        else:
+            self.link = self._link(client, None if timeout is None else milliseconds(timeout) / 1000)
         self.calls = LimiterCalls(rules, limits, prefix)
         self._fallback = Fallback(failing) if failing is not None else None
         self._burst = limits.get("burst")
@@ -166,13 +177,32 @@ class BaseLease(Generic[Link]):
 
 
 class BaseSchedule(Generic[Link]):
-    """Items that become due at a time. With items=bytes they are bytes. `data` names the hash of their payloads."""
+    """Items that become due at a time. With items=bytes they are bytes.
+
+    `data` names the hash of their payloads, which are kept as JSON, or with payload=str as text. `dead` names the
+    schedule of items that are given up.
+    """
 
     _link: type[Link]
 
     def __init__(
-        self, client: Any, key: Name, data: Name | None = None, *, items: Callable[[bytes], Any] | None = None
+        self,
+        client: Any,
+        key: Name,
+        data: Name | None = None,
+        *,
+        payload: Payload = "json",
+        dead: Name | None = None,
+        items: Callable[[bytes], Any] | None = None,
     ):
         self.client = client
-        self.link: Link = self._link(client)
-        self.calls = ScheduleCalls(key, items, data)
+        self.link: Link = _link_to(self._link, client)
+        self.calls = ScheduleCalls(key, items, data, payload, dead)
+
+
+class BaseDeadLetters(Generic[Link]):
+    """The items of a schedule that were given up: to look at, to revive (`schedule.revive`), and to forget."""
+
+    def __init__(self, schedule: BaseSchedule[Link]):
+        self.link: Link = schedule.link
+        self.calls = schedule.calls

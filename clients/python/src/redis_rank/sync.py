@@ -1,9 +1,11 @@
+# Made by generate.py from asyncio.py: change that one.
+
 """The classes for redis.Redis and redis.RedisCluster. board.py, rate.py and due.py say what each method does."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,13 +15,14 @@ from .due import ScheduleCalls
 from .rate import LeaseCalls, LimiterCalls, Spend
 from .send import Sync, several
 from .shards import ShardedCalls
-from .shared import BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
+from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
+from .threads import ThreadWorker
 from .values import Entry, Verdict
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-__all__ = ["Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "execute"]
+__all__ = ["DeadLetters", "Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "Worker", "execute"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,7 +33,7 @@ def execute(client: Any, *calls: Call[Any], transaction: bool = False) -> list[A
     return Sync(client).run(several(calls), transaction)
 
 
-def sync(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], T]:
+def _synchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], T]:
     """The method that sends what `build`, a method of `self.calls`, only describes."""
 
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -59,7 +62,8 @@ def _scan_all(self: Any, *, count: int | None = None, time: bool = False, data: 
     cursor = "0"
     while True:
         step = self.scan(cursor, count=count, time=time, data=data)
-        yield from step.entries
+        for entry in step.entries:
+            yield entry
         if (cursor := step.cursor) == "0":
             return
 
@@ -68,50 +72,50 @@ class Leaderboard(BaseLeaderboard[Sync]):
     __doc__ = BaseLeaderboard.__doc__
     _link = Sync
 
-    create = sync(BoardCalls.create)
-    migrate = sync(BoardCalls.migrate)
-    create_like = sync(BoardCalls.create_like)
-    alter = sync(BoardCalls.alter)
-    info = sync(BoardCalls.info)
-    clear = sync(BoardCalls.clear)
-    rotate = sync(BoardCalls.rotate)
-    verify = sync(BoardCalls.verify)
-    periods = sync(BoardCalls.periods)
-    add = sync(BoardCalls.add)
-    add_many = sync(BoardCalls.add_many)
-    add_ranked = sync(BoardCalls.add_ranked)
-    add_many_ranked = sync(BoardCalls.add_many_ranked)
-    multiset = sync(BoardCalls.multiset)
-    incr = sync(BoardCalls.incr)
-    incr_ranked = sync(BoardCalls.incr_ranked)
-    remove = sync(BoardCalls.remove)
-    trim = sync(BoardCalls.trim)
-    trim_returning = sync(BoardCalls.trim_returning)
-    pop = sync(BoardCalls.pop)
-    load = sync(BoardCalls.load)
-    get = sync(BoardCalls.get)
-    score = sync(BoardCalls.score)
-    query = sync(BoardCalls.query)
-    stats = sync(BoardCalls.stats)
-    top = sync(BoardCalls.top)
-    range = sync(BoardCalls.range)
-    page = sync(BoardCalls.page)
-    around = sync(BoardCalls.around)
-    by_score = sync(BoardCalls.by_score)
-    among = sync(BoardCalls.among)
-    after = sync(BoardCalls.after)
-    before = sync(BoardCalls.before)
-    scan = sync(BoardCalls.scan)
-    scan_lines = sync(BoardCalls.scan_lines)
-    count = sync(BoardCalls.count)
-    for_score = sync(BoardCalls.for_score)
-    percentile = sync(BoardCalls.percentile)
-    score_at = sync(BoardCalls.score_at)
-    set_data = sync(BoardCalls.set_data)
-    put_data = sync(BoardCalls.put_data)
-    get_data = sync(BoardCalls.get_data)
-    get_attributes = sync(BoardCalls.get_attributes)
-    del_data = sync(BoardCalls.del_data)
+    create = _synchronous(BoardCalls.create)
+    migrate = _synchronous(BoardCalls.migrate)
+    create_like = _synchronous(BoardCalls.create_like)
+    alter = _synchronous(BoardCalls.alter)
+    info = _synchronous(BoardCalls.info)
+    clear = _synchronous(BoardCalls.clear)
+    rotate = _synchronous(BoardCalls.rotate)
+    verify = _synchronous(BoardCalls.verify)
+    periods = _synchronous(BoardCalls.periods)
+    add = _synchronous(BoardCalls.add)
+    add_many = _synchronous(BoardCalls.add_many)
+    add_ranked = _synchronous(BoardCalls.add_ranked)
+    add_many_ranked = _synchronous(BoardCalls.add_many_ranked)
+    multiset = _synchronous(BoardCalls.multiset)
+    incr = _synchronous(BoardCalls.incr)
+    incr_ranked = _synchronous(BoardCalls.incr_ranked)
+    remove = _synchronous(BoardCalls.remove)
+    trim = _synchronous(BoardCalls.trim)
+    trim_returning = _synchronous(BoardCalls.trim_returning)
+    pop = _synchronous(BoardCalls.pop)
+    load = _synchronous(BoardCalls.load)
+    get = _synchronous(BoardCalls.get)
+    score = _synchronous(BoardCalls.score)
+    query = _synchronous(BoardCalls.query)
+    stats = _synchronous(BoardCalls.stats)
+    top = _synchronous(BoardCalls.top)
+    range = _synchronous(BoardCalls.range)
+    page = _synchronous(BoardCalls.page)
+    around = _synchronous(BoardCalls.around)
+    by_score = _synchronous(BoardCalls.by_score)
+    among = _synchronous(BoardCalls.among)
+    after = _synchronous(BoardCalls.after)
+    before = _synchronous(BoardCalls.before)
+    scan = _synchronous(BoardCalls.scan)
+    scan_lines = _synchronous(BoardCalls.scan_lines)
+    count = _synchronous(BoardCalls.count)
+    for_score = _synchronous(BoardCalls.for_score)
+    percentile = _synchronous(BoardCalls.percentile)
+    score_at = _synchronous(BoardCalls.score_at)
+    set_data = _synchronous(BoardCalls.set_data)
+    put_data = _synchronous(BoardCalls.put_data)
+    get_data = _synchronous(BoardCalls.get_data)
+    get_attributes = _synchronous(BoardCalls.get_attributes)
+    del_data = _synchronous(BoardCalls.del_data)
     scan_all = _scan_all
 
 
@@ -119,40 +123,40 @@ class ShardedLeaderboard(BaseShardedLeaderboard[Sync]):
     __doc__ = BaseShardedLeaderboard.__doc__
     _link = Sync
 
-    shards = sync(ShardedCalls.shards)
-    shard = sync(ShardedCalls.shard)
-    create = sync(ShardedCalls.create)
-    migrate = sync(ShardedCalls.migrate)
-    alter = sync(ShardedCalls.alter)
-    info = sync(ShardedCalls.info)
-    clear = sync(ShardedCalls.clear)
-    verify = sync(ShardedCalls.verify)
-    add = sync(ShardedCalls.add)
-    add_many = sync(ShardedCalls.add_many)
-    incr = sync(ShardedCalls.incr)
-    remove = sync(ShardedCalls.remove)
-    load = sync(ShardedCalls.load)
-    set_data = sync(ShardedCalls.set_data)
-    put_data = sync(ShardedCalls.put_data)
-    get_data = sync(ShardedCalls.get_data)
-    get_attributes = sync(ShardedCalls.get_attributes)
-    del_data = sync(ShardedCalls.del_data)
-    count = sync(ShardedCalls.count)
-    score = sync(ShardedCalls.score)
-    get = sync(ShardedCalls.get)
-    among = sync(ShardedCalls.among)
-    top = sync(ShardedCalls.top)
-    range = sync(ShardedCalls.range)
-    page = sync(ShardedCalls.page)
-    around = sync(ShardedCalls.around)
-    by_score = sync(ShardedCalls.by_score)
-    after = sync(ShardedCalls.after)
-    before = sync(ShardedCalls.before)
-    scan = sync(ShardedCalls.scan)
-    scan_lines = sync(ShardedCalls.scan_lines)
+    shards = _synchronous(ShardedCalls.shards)
+    shard = _synchronous(ShardedCalls.shard)
+    create = _synchronous(ShardedCalls.create)
+    migrate = _synchronous(ShardedCalls.migrate)
+    alter = _synchronous(ShardedCalls.alter)
+    info = _synchronous(ShardedCalls.info)
+    clear = _synchronous(ShardedCalls.clear)
+    verify = _synchronous(ShardedCalls.verify)
+    add = _synchronous(ShardedCalls.add)
+    add_many = _synchronous(ShardedCalls.add_many)
+    incr = _synchronous(ShardedCalls.incr)
+    remove = _synchronous(ShardedCalls.remove)
+    load = _synchronous(ShardedCalls.load)
+    set_data = _synchronous(ShardedCalls.set_data)
+    put_data = _synchronous(ShardedCalls.put_data)
+    get_data = _synchronous(ShardedCalls.get_data)
+    get_attributes = _synchronous(ShardedCalls.get_attributes)
+    del_data = _synchronous(ShardedCalls.del_data)
+    count = _synchronous(ShardedCalls.count)
+    score = _synchronous(ShardedCalls.score)
+    get = _synchronous(ShardedCalls.get)
+    among = _synchronous(ShardedCalls.among)
+    top = _synchronous(ShardedCalls.top)
+    range = _synchronous(ShardedCalls.range)
+    page = _synchronous(ShardedCalls.page)
+    around = _synchronous(ShardedCalls.around)
+    by_score = _synchronous(ShardedCalls.by_score)
+    after = _synchronous(ShardedCalls.after)
+    before = _synchronous(ShardedCalls.before)
+    scan = _synchronous(ShardedCalls.scan)
+    scan_lines = _synchronous(ShardedCalls.scan_lines)
     scan_all = _scan_all
-    percentile = sync(ShardedCalls.percentile)
-    for_score = sync(ShardedCalls.for_score)
+    percentile = _synchronous(ShardedCalls.percentile)
+    for_score = _synchronous(ShardedCalls.for_score)
 
 
 class RateLimiter(BaseRateLimiter[Sync]):
@@ -163,8 +167,8 @@ class RateLimiter(BaseRateLimiter[Sync]):
     peek = _limiting(LimiterCalls.peek)
     refund = _limiting(LimiterCalls.refund)
     check_all = _limiting(LimiterCalls.check_all)
-    reset = sync(LimiterCalls.reset)
-    throttle = sync(LimiterCalls.throttle)
+    reset = _synchronous(LimiterCalls.reset)
+    throttle = _synchronous(LimiterCalls.throttle)
 
     def enforce(self, key: Name, **options: Unpack[Spend]) -> Verdict:
         """Like check, but raises RateLimited if the call is denied."""
@@ -175,10 +179,10 @@ class Lease(BaseLease[Sync]):
     __doc__ = BaseLease.__doc__
     _link = Sync
 
-    acquire = sync(LeaseCalls.acquire)
-    release = sync(LeaseCalls.release)
-    held = sync(LeaseCalls.held)
-    renew_token = sync(LeaseCalls.renew_token)
+    acquire = _synchronous(LeaseCalls.acquire)
+    release = _synchronous(LeaseCalls.release)
+    held = _synchronous(LeaseCalls.held)
+    renew_token = _synchronous(LeaseCalls.renew_token)
 
     def renew(self) -> bool:
         """Renews the lease, for `lease` from now. False if it was lost."""
@@ -199,11 +203,34 @@ class Schedule(BaseSchedule[Sync]):
     __doc__ = BaseSchedule.__doc__
     _link = Sync
 
-    add = sync(ScheduleCalls.add)
-    again = sync(ScheduleCalls.again)
-    claim = sync(ScheduleCalls.claim)
-    pop = sync(ScheduleCalls.pop)
-    ack = sync(ScheduleCalls.ack)
-    move = sync(ScheduleCalls.move)
-    cancel = sync(ScheduleCalls.cancel)
-    info = sync(ScheduleCalls.info)
+    add = _synchronous(ScheduleCalls.add)
+    again = _synchronous(ScheduleCalls.again)
+    claim = _synchronous(ScheduleCalls.claim)
+    pop = _synchronous(ScheduleCalls.pop)
+    ack = _synchronous(ScheduleCalls.ack)
+    move = _synchronous(ScheduleCalls.move)
+    cancel = _synchronous(ScheduleCalls.cancel)
+    info = _synchronous(ScheduleCalls.info)
+    list = _synchronous(ScheduleCalls.list)
+    get = _synchronous(ScheduleCalls.get)
+    bury = _synchronous(ScheduleCalls.bury)
+    revive = _synchronous(ScheduleCalls.revive)
+
+    @property
+    def dead(self) -> DeadLetters:
+        """The items that were given up."""
+        self.calls.dead_key()
+        return DeadLetters(self)
+
+
+class DeadLetters(BaseDeadLetters[Sync]):
+    __doc__ = BaseDeadLetters.__doc__
+
+    list = _synchronous(ScheduleCalls.dead_list)
+    get = _synchronous(ScheduleCalls.dead_get)
+    discard = _synchronous(ScheduleCalls.discard)
+
+
+class Worker(ThreadWorker):
+    __doc__ = ThreadWorker.__doc__
+    _schedules = Schedule

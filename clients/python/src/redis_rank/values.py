@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .call import Number
@@ -192,14 +192,31 @@ class Claim:
     token: int
     attempt: int
     due: float
-    data: str | None = None
+    data: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
     item: str
     due: float
-    data: str | None = None
+    data: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledItem:
+    """An item of a schedule. While it is claimed, `due` is the end of its lease."""
+
+    item: str
+    due: float
+    data: Any = field(default=None, repr=False)
+    claimed: bool = False
+    attempt: int = 0
+
+
+class BadPayload(str):
+    """The text of a payload that is no JSON, although the schedule says that its payloads are."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
