@@ -228,14 +228,8 @@ fn every_link_leads_somewhere() {
 }
 
 /// What a reader looks for in every section of the reference, in this order.
-const PARTS: [&str; 6] = [
-    "\n```redis",
-    "\n```syntax\n",
-    "\nComplexity: ",
-    "\nACL categories: ",
-    "\n**Reply**: ",
-    "\n**See also**: ",
-];
+const PARTS: [&str; 6] =
+    ["\n```redis", "\n```syntax\n", "\nComplexity: ", "\nACL categories: ", "\n**Reply**: ", "\n**See also**: "];
 
 #[test]
 fn every_section_of_the_reference_has_its_parts() {
