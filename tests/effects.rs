@@ -11,26 +11,6 @@ use crate::support::stored::marker;
 use crate::support::*;
 
 on_every_server! {
-    /// Without one of these commands, a write would not reach the AOF and the replicas.
-    fn the_module_is_not_loaded_without_the_commands_it_propagates(kind: Kind) {
-        for command in [
-            "ZADD", "ZREM", "ZREMRANGEBYSCORE", "ZREMRANGEBYRANK", "SET", "SETRANGE", "HSET", "HDEL", "UNLINK", "PEXPIREAT", "RENAME",
-        ] {
-            for name in ["\"\"", "another-name"] {
-                let log = Server::builder(kind).config(&format!("rename-command {command} {name}")).try_start().err();
-                let log = log.unwrap_or_else(|| panic!("loaded without {command}"));
-                let expected = format!("redis-rank writes to replicas and the AOF with {command}, which rename-command has renamed");
-                assert!(log.contains(&expected), "{log}");
-            }
-        }
-        // Nor later on; and other commands may be renamed.
-        let server = Server::builder(kind).without_module().config("rename-command UNLINK \"\"").start();
-        let load = format!("MODULE LOAD {}", module_path().display());
-        assert!(reply(&mut server.connect(), &load).starts_with("ERR Error loading the extension"));
-        let server = Server::builder(kind).config("rename-command FLUSHALL \"\"").config("rename-command KEYS k").start();
-        expect(&mut server.connect(), "RANK.ADD b 5 ann", "1");
-    }
-
     fn writes_reach_the_aof_as_core_commands_and_notify_as_they_do(kind: Kind) {
         let mut observed = Observed::new(kind);
         for (command, effects, events) in [

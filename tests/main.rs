@@ -17,6 +17,7 @@ mod coded_model;
 mod command_docs;
 mod config;
 mod container;
+mod core_commands;
 mod damage;
 mod declared;
 mod documents;

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString};
 use smallvec::SmallVec;
 
+use super::core_commands::CoreCommand;
 use super::text::Text;
 
 #[derive(Clone, Copy)]
@@ -141,7 +142,7 @@ impl<'c> Ctx<'c> {
         let (start, length) = (score.as_ptr(), score.len());
         // SAFETY: strings and buffer are alive; the server takes references or copies of its own.
         unsafe {
-            let (command, format) = (c"ZADD".as_ptr(), c"sbs".as_ptr());
+            let (command, format) = (CoreCommand::ZADD.name().as_ptr(), c"sbs".as_ptr());
             api!(RedisModule_Replicate)(self.raw, command, format, key.raw(), start, length, element.raw());
         }
     }
@@ -151,18 +152,19 @@ impl<'c> Ctx<'c> {
         let (start, length) = (offset.as_ptr(), offset.len());
         // SAFETY: string and buffers are alive; the server takes references or copies of its own.
         unsafe {
-            let (command, format) = (c"SETRANGE".as_ptr(), c"sbb".as_ptr());
+            let (command, format) = (CoreCommand::SETRANGE.name().as_ptr(), c"sbb".as_ptr());
             let (first, count) = (bytes.as_ptr(), bytes.len());
             api!(RedisModule_Replicate)(self.raw, command, format, key.raw(), start, length, first, count);
         }
     }
 
-    /// Propagates any command.
-    pub fn replicate(self, command: &CStr, args: &[Text]) {
+    /// Propagates any other command.
+    pub fn replicate(self, command: CoreCommand, args: &[Text]) {
+        let command = command.name().as_ptr();
         let mut args: SmallVec<[*mut RedisModuleString; 8]> = args.iter().map(Text::raw).collect();
         // SAFETY: the strings are alive; the server takes references of its own.
         unsafe {
-            api!(RedisModule_Replicate)(self.raw, command.as_ptr(), c"v".as_ptr(), args.as_mut_ptr(), args.len());
+            api!(RedisModule_Replicate)(self.raw, command, c"v".as_ptr(), args.as_mut_ptr(), args.len());
         }
     }
 }

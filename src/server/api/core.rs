@@ -9,9 +9,10 @@ use std::io;
 use std::marker::PhantomData;
 use std::os::raw::c_longlong;
 
-use redis_module::raw::{self, RedisModuleCallReply, RedisModuleString};
+use redis_module::raw::{self, RedisModuleCallReply, RedisModuleCtx, RedisModuleString};
 
 use super::context::Ctx;
+use super::core_commands::CoreCommand;
 use super::rights::user_may_run;
 use super::text::Text;
 use crate::error::{Error, Result};
@@ -148,40 +149,80 @@ impl Drop for CallReply {
     }
 }
 
-/// `RM_Call`, with the arguments that its format says. They must be alive during the call.
+/// A context of its own: the calls that it makes have no user and none of the marks of the client that runs a command.
+struct Detached {
+    raw: *mut RedisModuleCtx,
+}
+
+impl Detached {
+    fn new(ctx: Ctx) -> Detached {
+        // SAFETY: the context is alive.
+        Detached { raw: unsafe { api!(RedisModule_GetDetachedThreadSafeContext)(ctx.raw()) } }
+    }
+
+    fn ctx(&self) -> Ctx<'_> {
+        // SAFETY: the context is ours while the borrow lives. The main thread uses it, as part of a command.
+        unsafe { Ctx::new(self.raw) }
+    }
+}
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        // SAFETY: the context is ours, and freed once.
+        unsafe { api!(RedisModule_FreeThreadSafeContext)(self.raw) };
+    }
+}
+
+/// `RM_Call` of a core command, with the arguments that its format says. They must be alive during the call.
 macro_rules! call {
     ($ctx:expr, $command:expr, $format:literal $(, $arg:expr)*) => {
-        api!(RedisModule_Call)($ctx.raw(), $command.as_ptr(), $format.as_ptr() $(, $arg)*)
+        api!(RedisModule_Call)($ctx.raw(), $command.name().as_ptr(), $format.as_ptr() $(, $arg)*)
     };
 }
 
 impl<'c> Ctx<'c> {
     /// A write command that propagates and announces itself.
-    pub(super) fn call(self, command: &CStr, args: &[&Text]) -> Result<CallReply> {
+    pub(super) fn call(self, command: CoreCommand, args: &[&Text]) -> Result<CallReply> {
         let mut args: Vec<*mut RedisModuleString> = args.iter().map(|arg| arg.raw()).collect();
         // SAFETY: the strings are alive during the call.
         CallReply::checked(unsafe { call!(self, command, c"!v", args.as_mut_ptr(), args.len()) })
     }
 
-    /// Whether the server knows a command by this name, which takes arguments. It finds out by calling it without any: that
-    /// runs nothing.
-    pub fn has_command(self, command: &CStr) -> bool {
-        // SAFETY: the name is alive during the call.
+    /// Whether the server knows a command by this name. It finds out by calling it without arguments: of the core commands
+    /// in the list, that runs `PING` alone.
+    pub fn has_command(self, command: CoreCommand) -> bool {
+        // SAFETY: the format takes no arguments.
         let reply = CallReply::new(unsafe { call!(self, command, c"") });
         reply.err().and_then(|error| error.raw_os_error()) != Some(libc::ENOENT)
     }
 
     pub fn zrank(self, key: &Text, element: &Text) -> Result<Option<u64>> {
         // SAFETY: the strings are alive during the call.
-        let reply = CallReply::checked(unsafe { call!(self, c"ZRANK", c"ss", key.raw(), element.raw()) })?;
+        let reply = CallReply::checked(unsafe { call!(self, CoreCommand::ZRANK, c"ss", key.raw(), element.raw()) })?;
         // Null, for an element that is not there, has the lowest number.
         Ok(u64::try_from(reply.part().integer()).ok())
     }
 
-    /// An error while the keys' slot is moving and one of them is not here.
-    pub fn check_not_moving(self, a: &Text, b: &Text) -> Result<()> {
-        // SAFETY: the strings are alive during the call.
-        CallReply::checked(unsafe { call!(self, c"EXISTS", c"ss", a.raw(), b.raw()) }).map(drop)
+    /// An error if a key that is not here may be on another node of the cluster, because its slot is moving.
+    pub fn check_not_moving(self, key: &Text) -> Result<()> {
+        let refusal = self.refusal_to_read(key).or_else(|| {
+            // A client that comes with `ASKING` may read what has not come yet. So a primary is asked once more, without it.
+            // A replica would refuse that: it serves only clients that sent `READONLY`.
+            self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER).then(|| Detached::new(self).ctx().refusal_to_read(key))?
+        });
+        match refusal {
+            None => Ok(()),
+            Some(Refusal::KeyMoved) => Err(Error::slot_is_moving()),
+            Some(_) => Err(Error::cluster_down()),
+        }
+    }
+
+    /// Whether the context has a user.
+    pub(super) fn has_user(self) -> bool {
+        // The flag `C` runs the command as the user of the context: the documented error for a context without one is ENOTSUP.
+        // SAFETY: the format takes no arguments.
+        let reply = CallReply::new(unsafe { call!(self, CoreCommand::PING, c"C") });
+        reply.err().and_then(|error| error.raw_os_error()) != Some(libc::ENOTSUP)
     }
 
     /// Whether this node of a cluster would refuse to read a key. Asks with the one command that names a key and leaves no
@@ -189,8 +230,9 @@ impl<'c> Ctx<'c> {
     pub fn refusal_to_read(self, key: &Text) -> Option<Refusal> {
         let (usage, samples) = (c"USAGE".as_ptr(), c"SAMPLES".as_ptr());
         // SAFETY: the strings are alive during the call; `l` takes a long long.
-        let reply =
-            CallReply::new(unsafe { call!(self, c"MEMORY", c"cscl", usage, key.raw(), samples, 1 as c_longlong) });
+        let reply = CallReply::new(unsafe {
+            call!(self, CoreCommand::MEMORY, c"cscl", usage, key.raw(), samples, 1 as c_longlong)
+        });
         reply.err().map(|error| Refusal::of(&error))
     }
 
@@ -206,7 +248,10 @@ impl<'c> Ctx<'c> {
             return None;
         }
         // SAFETY: the strings are alive during the call.
-        let reply = unsafe { call!(self, command, c"!SEv", words.as_mut_ptr().add(1), args.len()) };
+        let reply = unsafe {
+            let args_of_command = words.as_mut_ptr().add(1);
+            api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"!SEv".as_ptr(), args_of_command, args.len())
+        };
         Some(CallReply::new(reply).map_or(SavedReply::Null, |reply| reply.part().save()))
     }
 
@@ -216,7 +261,7 @@ impl<'c> Ctx<'c> {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         // SAFETY: the strings are alive during the call; `l` takes a long long.
         let reply = CallReply::checked(unsafe {
-            call!(self, c"ZSCAN", c"sscl", key.raw(), cursor.raw(), c"COUNT".as_ptr(), count)
+            call!(self, CoreCommand::ZSCAN, c"sscl", key.raw(), cursor.raw(), c"COUNT".as_ptr(), count)
         })?;
         let mut parts = reply.part().elements();
         let next = parts.next().and_then(|next| std::str::from_utf8(next.bytes()).ok()?.parse().ok());
@@ -228,7 +273,7 @@ impl<'c> Ctx<'c> {
     pub fn zrange(self, key: &Text, first: u64, last: u64) -> Result<Vec<Text<'c>>> {
         let (first, last) = (first as c_longlong, last as c_longlong);
         // SAFETY: the strings are alive during the call; `l` takes a long long.
-        let reply = CallReply::checked(unsafe { call!(self, c"ZRANGE", c"sll", key.raw(), first, last) })?;
+        let reply = CallReply::checked(unsafe { call!(self, CoreCommand::ZRANGE, c"sll", key.raw(), first, last) })?;
         let elements = reply.part().elements();
         Ok(elements.filter_map(ReplyPart::text).collect())
     }

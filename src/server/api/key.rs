@@ -1,7 +1,6 @@
 //! Open keys. A server call that may free the value takes the handle by value, and what changes the value takes it
 //! mutably, so a handle or a slice of bytes that is out of date cannot be used.
 
-use std::ffi::CStr;
 use std::os::raw::c_int;
 use std::ptr::NonNull;
 
@@ -9,6 +8,7 @@ use redis_module::raw::{self, RedisModuleKey};
 
 use super::context::Ctx;
 use super::core::CallReply;
+use super::core_commands::CoreCommand;
 use super::text::Text;
 use crate::error::Result;
 
@@ -144,7 +144,7 @@ impl<'c> Key<'c> {
 
     /// Runs a core command that may free the value, with this key as its first argument. The core command propagates
     /// and announces itself. The handle is closed before it and opened again after it.
-    pub fn call(self, command: &CStr, args: &[&Text]) -> (Option<Key<'c>>, Result<CallReply>) {
+    pub fn call(self, command: CoreCommand, args: &[&Text]) -> (Option<Key<'c>>, Result<CallReply>) {
         let (ctx, name, access) = (self.ctx, self.name.clone(), self.access);
         drop(self);
         let args: Vec<&Text> = std::iter::once(&name).chain(args.iter().copied()).collect();

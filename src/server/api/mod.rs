@@ -14,6 +14,7 @@ macro_rules! api {
 mod blocked;
 mod context;
 mod core;
+mod core_commands;
 mod key;
 mod reply;
 mod rights;
@@ -23,6 +24,7 @@ mod text;
 pub use blocked::{on_cron, Blocked, Timer};
 pub use context::{Ctx, EventClass};
 pub use core::{Refusal, SavedReply};
+pub use core_commands::CoreCommand;
 pub use key::{Access, Key, KeyType};
 pub use reply::Reply;
 pub use rights::Caller;

@@ -1,6 +1,5 @@
 //! Whether the caller may use a key that the command line does not name.
 
-use std::io;
 use std::os::raw::c_int;
 use std::ptr::NonNull;
 
@@ -66,14 +65,17 @@ impl Ctx<'_> {
 
     /// The name of the user who called; `None` for a client without one, which may do everything.
     pub fn user_name(self) -> Option<Text<'static>> {
-        // SAFETY: the context is alive; the call needs no arguments; the string that is made is ours.
-        unsafe {
-            // A client that another module made may have no user, and the function below does not check that. The flag
-            // `C` does: the server looks for the user before it sees that an argument is missing, and runs nothing.
-            let reply = api!(RedisModule_Call)(self.raw(), c"ECHO".as_ptr(), c"C".as_ptr());
-            let has_user = !reply.is_null() || io::Error::last_os_error().raw_os_error() != Some(libc::ENOTSUP);
-            has_user.then(|| Text::take(api!(RedisModule_GetCurrentUserName)(self.raw()))).flatten()
-        }
+        // SAFETY: the context is alive; the string that is made, if any, is ours.
+        let of_connection = unsafe {
+            let id = api!(RedisModule_GetClientId)(self.raw());
+            Text::take(api!(RedisModule_GetClientUserNameById)(self.raw(), id))
+        };
+        of_connection.or_else(|| {
+            // A script or another module called, by a client that is no connection. It may have no user, and the function
+            // below does not check that.
+            // SAFETY: as above.
+            self.has_user().then(|| unsafe { Text::take(api!(RedisModule_GetCurrentUserName)(self.raw())) })?
+        })
     }
 }
 

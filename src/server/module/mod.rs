@@ -18,8 +18,8 @@ pub(super) use command_info::flags_of;
 use command_info::set_command_info;
 pub use waiting::{notify_waiters, serve_waiters_first, wait, WaitRequest};
 
-use super::api::Ctx;
-use super::store::{subscribe, PROPAGATED};
+use super::api::{CoreCommand, Ctx};
+use super::store::subscribe;
 use super::Call;
 use crate::docs::{Doc, Keywords};
 use crate::error::{Error, ErrorKind, Result};
@@ -155,11 +155,11 @@ fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: &Error) {
 
 /// Registers the commands, or returns what prevents that.
 pub fn start<'a>(ctx: Ctx, mut commands: impl Iterator<Item = &'a Command>) -> Result<(), String> {
-    if let Some(missing) = PROPAGATED.iter().find(|command| !ctx.has_command(command)) {
+    if let Some(missing) = CoreCommand::ALL.iter().find(|command| !ctx.has_command(**command)) {
         return Err(format!(
-            "redis-rank writes to replicas and the AOF with {}, which rename-command has renamed or disabled here. \
-             Remove that line, and deny the command to users by ACL instead",
-            missing.to_string_lossy()
+            "redis-rank needs the command {}, which rename-command has renamed or disabled here. Remove that line, and \
+             deny the command to users by ACL instead",
+            missing.name().to_string_lossy()
         ));
     }
     set_module_options(ctx);

@@ -9,27 +9,11 @@ use smallvec::SmallVec;
 
 use super::propagation;
 use crate::number::FloatText;
-use crate::server::api::{Ctx, EventClass, Text};
+use crate::server::api::{CoreCommand, Ctx, EventClass, Text};
 use crate::stats;
 
 /// Up to this many changes are compared with each other.
 const FEW: usize = 16;
-
-/// Every command that the module propagates, here or by a call that propagates itself. `RM_Replicate` says nothing useful
-/// about one that the server does not have, so the module is not loaded without them.
-pub const PROPAGATED: [&CStr; 11] = [
-    c"ZADD",
-    c"ZREM",
-    c"ZREMRANGEBYSCORE",
-    c"ZREMRANGEBYRANK",
-    c"SET",
-    c"SETRANGE",
-    c"HSET",
-    c"HDEL",
-    c"UNLINK",
-    c"PEXPIREAT",
-    c"RENAME",
-];
 
 /// A change of one key, named after the plain command that makes it.
 pub enum Effect<'a> {
@@ -67,17 +51,17 @@ impl Effect<'_> {
     }
 
     /// The command that makes the change; none for a change that another one brought about.
-    fn command(&self) -> Option<&'static CStr> {
+    fn command(&self) -> Option<CoreCommand> {
         Some(match self {
-            Effect::Zadd(..) => c"ZADD",
-            Effect::Zrem(_) => c"ZREM",
-            Effect::Zremrangebyscore(_) => c"ZREMRANGEBYSCORE",
-            Effect::Set(..) => c"SET",
-            Effect::Setrange(..) => c"SETRANGE",
-            Effect::Hset(..) => c"HSET",
-            Effect::Hdel(_) => c"HDEL",
-            Effect::Unlink => c"UNLINK",
-            Effect::Pexpireat(_) => c"PEXPIREAT",
+            Effect::Zadd(..) => CoreCommand::ZADD,
+            Effect::Zrem(_) => CoreCommand::ZREM,
+            Effect::Zremrangebyscore(_) => CoreCommand::ZREMRANGEBYSCORE,
+            Effect::Set(..) => CoreCommand::SET,
+            Effect::Setrange(..) => CoreCommand::SETRANGE,
+            Effect::Hset(..) => CoreCommand::HSET,
+            Effect::Hdel(_) => CoreCommand::HDEL,
+            Effect::Unlink => CoreCommand::UNLINK,
+            Effect::Pexpireat(_) => CoreCommand::PEXPIREAT,
             Effect::Vanish => return None,
         })
     }

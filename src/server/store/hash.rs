@@ -9,7 +9,7 @@ use redis_module::raw::{self, RedisModuleString};
 use super::effects::Effect;
 use super::implicit_keys::{check_absent, check_implicit};
 use crate::error::{Error, Result};
-use crate::server::api::{Access, Key, KeyType, Text};
+use crate::server::api::{Access, CoreCommand, Key, KeyType, Text};
 use crate::server::Call;
 
 pub struct Hash<'c> {
@@ -27,7 +27,7 @@ impl<'c> Hash<'c> {
         check_implicit(call, &call.ctx.caller(), board, &name, access)?;
         let hash = Hash::of_command(call, name.clone(), access).map_err(|_| Error::hash_type(name.bytes()))?;
         if !hash.present {
-            check_absent(call, board, &hash.name)?;
+            check_absent(call, &hash.name)?;
         }
         Ok(hash)
     }
@@ -111,7 +111,7 @@ impl<'c> Hash<'c> {
         match self.key.filter(|_| self.present) {
             Some(key) => {
                 self.call.propagate_and_notify();
-                key.call(c"RENAME", &[to]).1.map(drop)
+                key.call(CoreCommand::RENAME, &[to]).1.map(drop)
             }
             None => Ok(()),
         }

@@ -18,9 +18,9 @@ pub(super) fn check_implicit(call: &Call, caller: &Caller, board: &Text, name: &
 }
 
 /// Checks that a key which is not on this node does not exist: while a slot is moving, it may be on the other node.
-pub(super) fn check_absent(call: &Call, board: &Text, name: &Text) -> Result<()> {
+pub(super) fn check_absent(call: &Call, name: &Text) -> Result<()> {
     if call.ctx.is_cluster() {
-        call.ctx.check_not_moving(board, name)?;
+        call.ctx.check_not_moving(name)?;
     }
     Ok(())
 }

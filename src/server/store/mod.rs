@@ -7,7 +7,7 @@ mod limiter;
 mod propagation;
 mod zset;
 
-pub use effects::{Effect, Effects, PROPAGATED};
+pub use effects::{Effect, Effects};
 pub use hash::Hash;
 pub use limiter::Limiter;
 pub use propagation::subscribe;

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::effects::Effect;
 use super::implicit_keys::{check_absent, check_implicit};
 use crate::error::{Error, Result};
-use crate::server::api::{Access, Caller, Ctx, Key, KeyType, Text};
+use crate::server::api::{Access, Caller, CoreCommand, Ctx, Key, KeyType, Text};
 use crate::server::Call;
 use crate::zset::{score_bounds, Condition, Cursor, Direction, PutResult, SortedSet};
 
@@ -65,7 +65,7 @@ impl<'c> ZSet<'c> {
         check_implicit(call, caller, board, &name, access)?;
         let period = ZSet::open(call, name, access)?;
         if !period.exists() {
-            check_absent(call, board, &period.name)?;
+            check_absent(call, &period.name)?;
         }
         Ok(period)
     }
@@ -103,7 +103,7 @@ impl<'c> ZSet<'c> {
 
     /// Renames the key. This set is empty afterwards.
     pub fn rename(&mut self, to: &Text) -> Result<()> {
-        self.call(c"RENAME", &[to])
+        self.call(CoreCommand::RENAME, &[to])
     }
 
     /// The open key, if it holds a sorted set.
@@ -124,7 +124,7 @@ impl<'c> ZSet<'c> {
     }
 
     /// Runs a core command on the key, which propagates and announces itself. Earlier changes are propagated first.
-    fn call(&mut self, command: &CStr, args: &[&Text]) -> Result<()> {
+    fn call(&mut self, command: CoreCommand, args: &[&Text]) -> Result<()> {
         let (Some(call), Some(key)) = (self.call, self.key.take()) else { return Ok(()) };
         call.propagate_and_notify();
         let (key, reply) = key.call(command, args);
@@ -268,7 +268,7 @@ impl<'c> SortedSet for ZSet<'c> {
 
     fn remove_indexes(&mut self, first: u64, last: u64) -> Result<()> {
         let text = |index: u64| Text::new(itoa::Buffer::new().format(index).as_bytes());
-        self.call(c"ZREMRANGEBYRANK", &[&text(first), &text(last)])
+        self.call(CoreCommand::ZREMRANGEBYRANK, &[&text(first), &text(last)])
     }
 
     fn remove_through(&mut self, score: i64) -> Result<()> {
@@ -276,7 +276,7 @@ impl<'c> SortedSet for ZSet<'c> {
         let few: SmallVec<[Text<'c>; FEW]> = cursor.map(|(element, _)| element).take(FEW + 1).collect();
         if few.len() > FEW {
             let through = Text::new(itoa::Buffer::new().format(score).as_bytes());
-            return self.call(c"ZREMRANGEBYSCORE", &[&Text::new(b"0"), &through]);
+            return self.call(CoreCommand::ZREMRANGEBYSCORE, &[&Text::new(b"0"), &through]);
         }
         let removed = few.iter().filter(|element| self.remove_unrecorded(element)).count();
         if removed > 0 {

@@ -45,19 +45,3 @@ fn no_other_changes_are_joined() {
         assert_eq!(commands(vec![("a", other()), ("a", other())]), [1, 1], "{:?}", other().command());
     }
 }
-
-#[test]
-fn every_command_that_is_propagated_is_checked_when_the_module_is_loaded() {
-    let changes = [
-        zadd(1.0),
-        Effect::Zrem(text(b"x")),
-        Effect::Zremrangebyscore(1),
-        Effect::Set(text(b"v"), 1),
-        Effect::Setrange(1, SmallVec::new()),
-        Effect::Hset(text(b"f"), text(b"v")),
-        Effect::Hdel(text(b"f")),
-        Effect::Unlink,
-        Effect::Pexpireat(1),
-    ];
-    assert!(changes.iter().all(|change| change.command().is_some_and(|command| PROPAGATED.contains(&command))));
-}
