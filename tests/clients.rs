@@ -101,35 +101,6 @@ fn the_python_client_works_with_the_oldest_redis_py() {
     output(with_server(&mut command, Kind::Redis).env("WITHOUT_HIREDIS", "1").args(PYTEST).args(options));
 }
 
-/// As `make demo` runs it, without pauses.
-#[test]
-fn the_demo_ends_well_and_shows_what_it_should() {
-    let dir = tempfile::tempdir().expect("a directory");
-    rust("demo");
-    let mut command = Command::new("scripts/demo.sh");
-    command.env("REDIS_RANK_SO", module_path()).env("DEMO_PAUSE", "0").env("TMPDIR", dir.path());
-    let shown = output(&mut command);
-    for text in [
-        // Ties share a rank.
-        "redis> RANK.STATS quiz JSON\n[[1,[\"bob\"]],[2,[\"ann\",\"eve\"]],[4,[\"cid\",\"dan\"]]]\n",
-        // Silver decides.
-        "redis> RANK.TOPN medals 2\n1) 1) (integer) 1\n   2) \"USA\"\n   3) (integer) 40\n   4) (integer) 44\n",
-        "3) \"China\"\n4) \"40027024\"\n",
-        // The first of two equals.
-        "redis> RANK.TOPN game 3\n1) 1) (integer) 1\n   2) \"ann\"\n   3) (integer) 1500\n2) 1) (integer) 2\n   2) \"bob\"\n",
-        "redis> RANK.COUNT slowest\n(integer) 3\n",
-        "1) 1) (nil)\n   2) (nil)\n   3) \"GET /fast\"\n",
-        "\n100 passed, 19900 were denied.\n",
-        "redis> ZRANGE jobs:dead 0 -1\n1) \"mail:ann\"\n\nredis> HGET jobs:data mail:ann\n\"Hello Ann\"\n",
-        "\n== The end ==\n",
-    ] {
-        assert!(shown.contains(text), "the demo does not show\n{text}\nbut\n{shown}");
-    }
-    assert!(!shown.contains("(error)"), "{shown}");
-    let left: Vec<_> = dir.path().read_dir().expect("the directory").collect();
-    assert!(left.is_empty(), "the demo left {left:?}");
-}
-
 /// Tests of a client start servers themselves.
 fn with_server(command: &mut Command, kind: Kind) -> &mut Command {
     command.env("REDIS_SERVER", kind.binary().expect("a server")).env("REDIS_RANK_SO", module_path())

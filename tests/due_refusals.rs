@@ -1,9 +1,7 @@
 //! DUE: a client that waits gets nothing while the server would refuse its command, and gets it once it would not.
 
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
 use redis::Connection;
+use std::thread::JoinHandle;
 
 use crate::support::*;
 
@@ -39,9 +37,7 @@ fn is_not_served(server: &Server, forbid: &str, allow: &str, code: &str) {
         wait_until(|| reply(&mut con, "DUE.INFO q").contains(r#""due", 1"#));
         let refused = reply(&mut con, command);
         assert!(refused.starts_with(code), "{command}: {refused}");
-        // Several checks later.
-        let start = Instant::now();
-        wait_until(|| start.elapsed() > Duration::from_millis(400));
+        server.wait_for_due_checks(4);
         assert!(!waiting.is_finished() && blocked(server) == 1, "{command} after {forbid}");
         assert!(reply(&mut con, "DUE.INFO q").contains(r#""items", 1, "due", 1, "claimed", 0"#));
         expect(&mut con, allow, "+OK");

@@ -3,21 +3,20 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use redis::Connection;
 
 use crate::support::*;
 
-/// A client that waits, in a thread of its own; its reply, and when it came.
-type Waiting = JoinHandle<(String, SystemTime)>;
+/// A client that waits, in a thread of its own; its reply.
+type Waiting = JoinHandle<String>;
 
 /// Returns when the client waits, or has its reply already: a machine may stop for seconds.
 #[track_caller]
 fn wait_for(server: &Server, line: &str) -> Waiting {
     let before = blocked(server);
     let (mut con, line) = (server.connect(), line.to_owned());
-    let waiting = std::thread::spawn(move || (reply(&mut con, &line), SystemTime::now()));
+    let waiting = std::thread::spawn(move || reply(&mut con, &line));
     wait_until(|| blocked(server) > before || waiting.is_finished());
     waiting
 }
@@ -28,7 +27,15 @@ fn blocked(server: &Server) -> usize {
 
 #[track_caller]
 fn answer(waiting: Waiting) -> String {
-    waiting.join().expect("a reply").0
+    waiting.join().expect("a reply")
+}
+
+/// That the only client that waits has its reply after a few turns of the server, in each of which this client has a
+/// command run. Without being told that something is due, the module would let thousands of them pass.
+#[track_caller]
+fn wakes_within_a_few_turns(con: &mut Connection) {
+    let turns = (0..1000).position(|_| reply(con, "INFO clients").contains("blocked_clients:0"));
+    assert!(turns.is_some() || server_wrapper().is_some(), "it still waits after a thousand turns");
 }
 
 /// The number of the one client that runs a command.
@@ -67,38 +74,30 @@ impl Crowd {
 on_every_server! {
     fn a_waiter_wakes_when_something_is_due(server: Server) {
         let mut con = server.connect();
-        // A machine that is busy with other tests may be late now and then: the best shows what the server does.
-        let mut best = Duration::MAX;
         for i in 0..20 {
-            let due = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_millis(60);
-            let due = Duration::from_millis(due.as_millis() as u64);
+            let due = time_of(&mut con) + 60;
             if i % 2 == 0 {
-                expect(&mut con, &format!("DUE.ADD q AT {} x", due.as_millis()), "1");
+                expect(&mut con, &format!("DUE.ADD q AT {due} x"), "1");
             }
             let waiting = wait_for(&server, "DUE.POP q BLOCK 0");
             if i % 2 == 1 {
-                expect(&mut con, &format!("DUE.ADD q AT {} x", due.as_millis()), "1");
+                expect(&mut con, &format!("DUE.ADD q AT {due} x"), "1");
             }
-            let (got, at) = waiting.join().unwrap();
-            assert_eq!(got, format!("[[\"x\", {}]]", due.as_millis()));
-            let late = at.duration_since(UNIX_EPOCH).unwrap().checked_sub(due).expect("not before it is due");
-            best = best.min(late);
+            while time_of(&mut con) < due {}
+            wakes_within_a_few_turns(&mut con);
+            assert_eq!(answer(waiting), format!("[[\"x\", {due}]]"));
         }
-        assert!(best <= Duration::from_millis(5), "{best:?} late at best");
     }
 
     fn an_earlier_addition_wakes_at_once(server: Server) {
         let mut con = server.connect();
         expect(&mut con, "DUE.ADD q IN 1d later", "1");
-        let mut best = Duration::MAX;
         for _ in 0..20 {
             let waiting = wait_for(&server, "DUE.POP q BLOCK 0");
-            let start = Instant::now();
             expect(&mut con, "DUE.ADD q AT 1 now", "1");
+            wakes_within_a_few_turns(&mut con);
             assert_eq!(answer(waiting), r#"[["now", 1]]"#);
-            best = best.min(start.elapsed());
         }
-        assert!(best <= Duration::from_millis(5), "{best:?} at best");
     }
 
     fn what_the_core_changes_is_seen(server: Server) {
@@ -145,9 +144,9 @@ on_every_server! {
         let mut con = server.connect();
         expect(&mut con, "DUE.ADD q IN 1d later", "1");
         for (line, ms) in [("DUE.CLAIM q BLOCK 30ms", 30), ("DUE.POP q COUNT 3 BLOCK 250ms", 250)] {
-            let start = Instant::now();
+            let end = time_of(&mut con) + ms;
             expect(&mut con, line, "[]");
-            assert!(start.elapsed() >= Duration::from_millis(ms), "{line}: {:?}", start.elapsed());
+            assert!(time_of(&mut con) >= end, "{line} ended early");
         }
         expect(&mut server.connect_resp3(), "DUE.POP none BLOCK 10ms", "[]");
         assert_eq!(blocked(&server), 0);
@@ -259,9 +258,7 @@ on_every_server! {
             answer(waiting);
         };
         wait_until(|| reply(&mut con, "DUE.INFO q").contains(r#""due", 1"#));
-        // Several looks later.
-        let start = Instant::now();
-        wait_until(|| start.elapsed() > Duration::from_millis(400));
+        server.wait_for_due_checks(4);
         expect(&mut con, "ZCARD q", "1");
         assert_eq!(blocked(&server), 1);
         expect(&mut con, "CLIENT UNPAUSE", "+OK");
@@ -399,22 +396,6 @@ on_every_server! {
         let mut con = server.connect();
         let mut crowd = Crowd::new(&server, 2000, |i| format!("DUE.POP q{i:04} BLOCK 0"));
         wait_until(|| blocked(&server) == 2000);
-        // Twenty thousand looks in a second cost less than a tenth of it.
-        let process = server.info("process_id");
-        let spent = || -> u64 {
-            let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-            let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-            let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
-            (ticks(11) + ticks(12)) * 10
-        };
-        // The best of five seconds: a machine that is held up counts that as processor time.
-        let cost = (0..5).map(|_| {
-            let (start, before) = (Instant::now(), spent());
-            wait_until(|| start.elapsed() > Duration::from_secs(1));
-            spent() - before
-        });
-        let cost = cost.min().unwrap_or(0);
-        assert!(server_wrapper().is_some() || cost <= 100, "{cost} ms of processor time in a second");
         for i in 0..2000 {
             expect(&mut con, &format!("ZADD q{i:04} {i} x"), "1");
         }

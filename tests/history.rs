@@ -208,7 +208,7 @@ impl History {
                 if !continues && next.granted_ms(self) < end && !self.may_be_strangers(grant.call, next.call) {
                     found.push(format!("item {item} has two holders: {} and {}", grant.token, next.token));
                 }
-                if grant.token == next.token {
+                if grant.token == next.token && !self.may_be_strangers(grant.call, next.call) {
                     found.push(format!("item {item}: the token {} was given twice", grant.token));
                 }
             }
@@ -245,7 +245,7 @@ impl History {
                 }
                 continue;
             };
-            let later = |grant: &&Grant| grant.order(self) > own.order(self);
+            let later = |grant: &&Grant| grant.token != *token && grant.order(self) > own.order(self);
             match ack.told {
                 Told::Number(1) => {
                     for next in grants.iter().filter(|next| later(next) && next.call.end < ack.start) {
@@ -257,7 +257,7 @@ impl History {
                         }
                     }
                     for next in grants.iter().filter(|next| next.call.start > ack.end) {
-                        if !self.is_lost_by(ack, next.call.end) {
+                        if !self.may_be_strangers(ack, next.call) {
                             let (at, known) = (ack.end, if ack.replicated { "known" } else { "not known" });
                             found.push(format!(
                                 "item {item} was given to {} after it was acknowledged at {at}, {known} to be replicated; \

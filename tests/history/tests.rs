@@ -188,6 +188,29 @@ fn a_token_that_is_given_twice_is_noticed() {
     assert!(found.iter().any(|found| found.contains("was given twice")), "{found:?}");
 }
 
+/// While there are two primaries, the old one knows nothing of what the new one is told, and what it does itself is lost.
+#[test]
+fn what_the_old_primary_did_is_no_fault() {
+    let (first, other) = (token(130, 7, 1), token(240, 8, 2));
+    let on_the_old = |call: Call| Call { replicated: false, ..call };
+    let split = |calls: [Call; 3]| {
+        let mut history = with(calls).without_left(3);
+        history.losses.push((T + 20 * MS, T + 300 * MS));
+        history
+    };
+    // Given out there, after it was acknowledged here; by another token, and by the same one.
+    for token in [other, first] {
+        let again = claim(140, 3, token, 2);
+        let calls = |again: Call| [claim(30, 3, first, 1), ack(120, 3, first, 1), again];
+        assert_eq!(split(calls(on_the_old(again.clone()))).violations(), Vec::<String>::new());
+        assert!(split(calls(again)).violations().iter().any(|found| found.contains("after it was acknowledged")));
+    }
+    // Given out there, and then acknowledged here by who had it before.
+    let calls = |again: Call| [claim(30, 3, first, 1), again, ack(150, 3, first, 1)];
+    assert_eq!(split(calls(on_the_old(claim(140, 3, other, 2)))).violations(), Vec::<String>::new());
+    is_rejected(&split(calls(claim(140, 3, other, 2))), "the stale token");
+}
+
 #[test]
 fn two_holders_of_a_lock_are_noticed() {
     let lock = |start: i64| call(start, start + 1, Ask::Acquire, Told::Number(T + start * MS));

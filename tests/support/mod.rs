@@ -47,7 +47,7 @@ pub fn try_connect(socket: &Path) -> Option<redis::Connection> {
 /// How long anything may take before a test gives up on it.
 pub fn deadline() -> Duration {
     // A server under valgrind is slower by a factor of thirty or more.
-    Duration::from_secs(if server_wrapper().is_some() { 600 } else { 30 })
+    Duration::from_secs(if server_wrapper().is_some() { 600 } else { 120 })
 }
 
 /// A program that servers are to run under, with its arguments: `RANK_SERVER_WRAPPER='valgrind -q'`. (`make valgrind`)
@@ -55,6 +55,14 @@ pub fn server_wrapper() -> Option<Vec<String>> {
     let wrapper = std::env::var("RANK_SERVER_WRAPPER").ok()?;
     let words: Vec<String> = wrapper.split_whitespace().map(str::to_string).collect();
     (!words.is_empty()).then_some(words)
+}
+
+/// What a server takes for the time, in milliseconds.
+#[track_caller]
+pub fn time_of(con: &mut redis::Connection) -> i64 {
+    let time = cmd(con, "TIME").expect("a time");
+    let (seconds, micros): (i64, i64) = redis::from_redis_value(time).expect("two numbers");
+    seconds * 1000 + micros / 1000
 }
 
 /// How often a condition is tried.

@@ -248,6 +248,14 @@ impl Server {
         })
     }
 
+    /// Waits until the module has looked so many times at keys that clients wait for.
+    #[track_caller]
+    pub fn wait_for_due_checks(&self, times: u64) {
+        let checks = || self.info("rank_due_checks").parse::<u64>().expect("a count");
+        let goal = checks() + times;
+        wait_until(|| checks() >= goal);
+    }
+
     /// The first two numbers of the server's version.
     #[track_caller]
     pub fn version(&self) -> (u32, u32) {
@@ -264,6 +272,13 @@ impl Server {
     #[track_caller]
     pub fn wait_for_aof_rewrite(&self) {
         wait_until(|| self.infos(["aof_rewrite_in_progress", "aof_rewrite_scheduled"]) == ["0", "0"]);
+    }
+
+    /// Whether this server, as it is configured by default, rewrites its AOF after a full sync and has no complete one until
+    /// then: if it is promoted and killed meanwhile, it loses what it acknowledged (docs/guarantees.md).
+    #[track_caller]
+    pub fn loses_its_aof_in_a_full_sync(&self) -> bool {
+        self.kind() == Kind::Redis || self.version() < (9, 1)
     }
 
     /// Whether signalling a change looks the key up like a client's read, and so counts a hit or a miss, as Redis 8.6 does

@@ -9,9 +9,9 @@ const [url, lease, pause, concurrency] = process.argv.slice(2);
 const client = await createClient({ url }).on('error', () => {}).connect();
 const jobs = new Schedule(client, '{jobs}', { data: '{jobs}:data' });
 const handle = async (job) => {
-  await client.rPush('begun', JSON.stringify([job.item, job.attempt, Date.now(), process.pid]));
+  await client.rPush('begun', JSON.stringify([job.item, job.attempt, process.pid]));
   await sleep(Number(pause));
-  await client.rPush('ended', JSON.stringify([job.item, job.data, Date.now(), process.pid]));
+  await client.rPush('ended', JSON.stringify([job.item, job.data]));
 };
 const worker = new Worker(jobs, handle, { concurrency: Number(concurrency), lease: Number(lease), log: () => {} });
 const ended = worker.run();

@@ -47,10 +47,11 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       // A worker does not stall the calls of its client.
       const idle = new Worker(jobs, () => {}, quiet);
       const ended = idle.run();
-      await sleep(50);
-      const started = Date.now();
+      const blocked = async () => (await admin.call('CLIENT', 'LIST')).split('\n').find((line) => / flags=b.* cmd=due\.claim /.test(line));
+      const waiting = await until(blocked, 'a claim that waits');
+      const own = client.call ? client.call('CLIENT', 'ID') : client.sendCommand(['CLIENT', 'ID']);
+      assert.ok(!waiting.startsWith(`id=${await own} `));
       await jobs.info();
-      assert.ok(Date.now() - started < 500);
       await idle.stop();
       await ended;
     } finally {
@@ -83,7 +84,7 @@ test('retries with back-off, then the dead', () => withJobs(async (jobs, client)
   await ended;
   const bad = runs.filter(([item]) => item === 'bad');
   assert.deepEqual(bad.map(([, attempt]) => attempt), [1, 2, 3]);
-  assert.ok(bad[1][2] - bad[0][2] >= 150 && bad[2][2] - bad[1][2] >= 300);
+  for (const at of [1, 2]) assert.ok(bad[at][2] >= bad[at - 1][2] + at * 150, 'too early');
   assert.deepEqual(errors, Array.from({ length: 3 }, () => ['RangeError', 'bad']));
   assert.deepEqual((await dead.pop()).map(({ item, data }) => [item, data]), [['bad', 'payload']]);
   assert.equal((await jobs.info()).items, 0);
@@ -165,7 +166,7 @@ test('kill -9 under load: nothing is lost, and what was held comes back at the e
   const jobs = new Schedule(admin, '{jobs}', names);
   const total = 400;
   const workers = await Promise.all(Array.from({ length: 3 }, () => startWorker(lease, 30, 8)));
-  const killed = new Map();
+  const killed = new Set();
   const feeding = (async () => {
     for (let n = 0; n < total; n++) {
       await jobs.add(`job${n}`, { after: n % 7, data: { n } });
@@ -175,7 +176,7 @@ test('kill -9 under load: nothing is lost, and what was held comes back at the e
   for (let round = 0; round < 5; round++) {
     await sleep(250);
     const victim = workers.shift();
-    killed.set(victim.pid, Date.now());
+    killed.add(victim.pid);
     victim.kill('SIGKILL');
     await ended(victim);
     workers.push(await startWorker(lease, 30, 8));
@@ -188,17 +189,15 @@ test('kill -9 under load: nothing is lost, and what was held comes back at the e
   const done = await lines('ended');
   assert.deepEqual(new Set(done.map(([item]) => item)), new Set(Array.from({ length: total }, (_, n) => `job${n}`)));
   for (const [item, data] of done) assert.equal(item, `job${data.n}`);
-  // What a killed worker held began again when its lease ended: not before, and soon after.
+  // What a killed worker held began again, and nothing else.
   const begun = await lines('begun');
   const again = begun.filter(([, attempt]) => attempt > 1);
   assert.ok(again.length > 0);
-  for (const [item, attempt, at] of again) {
+  for (const [item, attempt] of again) {
     const before = begun.find(([same, earlier]) => same === item && earlier === attempt - 1);
     // It may have been killed between its claim and its first line.
     if (!before) continue;
-    assert.ok(killed.has(before[3]), `${item} was done twice, but ${before[3]} was not killed`);
-    assert.ok(at - before[2] >= lease - 100, `${item} came back after ${at - before[2]} ms`);
-    assert.ok(at - killed.get(before[3]) <= lease + 2500, `${item} came back ${at - killed.get(before[3])} ms after the kill`);
+    assert.ok(killed.has(before[2]), `${item} was done twice, but ${before[2]} was not killed`);
   }
   assert.deepEqual(await admin.hlen('{jobs}:data'), 0);
 });

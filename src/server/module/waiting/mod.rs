@@ -273,6 +273,7 @@ fn check_key(ctx: Ctx, now: &Now, id: u64, is_cluster: bool, may_write: bool) ->
     let Some((database, name)) = table().queue(id).map(|queue| (queue.database, queue.name.clone())) else {
         return false;
     };
+    stats::DUE_CHECKS.add(1);
     ctx.select(database);
     // The server ends the waits of its own blocking commands in the same cases.
     // In a cluster the key may be elsewhere by now.
