@@ -281,13 +281,12 @@ impl Generator {
     /// A call of the command with this number.
     pub fn call_of(&self, command: usize, random: &mut impl Random) -> Call {
         let (name, shape) = &self.commands[command];
-        let fields = 1;
         let mut writer = Writer {
             generator: self,
             random,
             command: name,
             board: None,
-            fields,
+            fields: 1,
             repeats: None,
             held: None,
             call: Call { args: vec![name.clone().into_bytes()], tokens: Vec::new(), is_garbled: false },

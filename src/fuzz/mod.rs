@@ -4,6 +4,10 @@
 
 mod arguments;
 mod codec;
+mod documented;
+// The integration tests use more of it.
+#[allow(dead_code)]
+mod generator;
 mod input;
 mod schema;
 mod stored;
@@ -22,4 +26,17 @@ use std::fmt::Display;
 fn check_error(error: &impl Display) {
     let text = error.to_string();
     assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{text:?}");
+}
+
+#[cfg(test)]
+thread_local! {
+    static REACHED: std::cell::RefCell<std::collections::BTreeSet<String>> = const { std::cell::RefCell::new(std::collections::BTreeSet::new()) };
+}
+
+/// Says that a case was reached. The unit tests fail if one was not.
+fn reached(case: impl Into<String>) {
+    #[cfg(test)]
+    REACHED.with_borrow_mut(|reached| reached.insert(case.into()));
+    #[cfg(not(test))]
+    drop(case.into());
 }

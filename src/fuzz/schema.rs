@@ -1,6 +1,8 @@
 //! The text of a schema, as clients write it and as it stands in a marker.
 
-use super::check_error;
+use super::documented::arguments_of;
+use super::input::Input;
+use super::{check_error, reached};
 use crate::board::tests::{marker_bytes, Rules, Schema, MARKER_START};
 use crate::board::{Board, Creation};
 use crate::words::Words;
@@ -8,9 +10,19 @@ use crate::zset::MemorySet;
 
 /// Any text is refused with a readable error, or gives a schema whose text parses to the same schema.
 pub fn schema(bytes: &[u8]) {
-    let words: Vec<&[u8]> = bytes.split(|byte| *byte == b' ').collect();
+    any_text(bytes);
+    // What RANK.CREATE takes, nearly.
+    let (_, words) = arguments_of(&["rank.create"], &mut Input::new(bytes));
+    any_text(&words.join(&b' '));
+}
+
+fn any_text(text: &[u8]) {
+    let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').collect();
     match Creation::parse(b"b", Words::new(&words)) {
-        Ok(creation) => reads_back(&creation.rules),
+        Ok(creation) => {
+            reads_back(&creation.rules);
+            reached(format!("a schema with {} fields", creation.rules.fields.len().min(2)));
+        }
         Err(error) => check_error(&error),
     }
     match Rules::parse(&words) {
@@ -18,11 +30,16 @@ pub fn schema(bytes: &[u8]) {
         Err(error) => check_error(&error),
     }
     // All of the marker's text, and what follows its version.
-    for start in [MARKER_START, b"\0rank 1 "] {
+    let plain = marker_bytes(&Rules::parse(&[b"FIELD", b"a"]).expect("a schema"), 0);
+    let version = plain.windows(5).position(|word| word == b"FIELD").expect("the schema");
+    for start in [MARKER_START, &plain[..version]] {
         let mut model = MemorySet::default();
-        model.insert(f64::NEG_INFINITY, &[start, bytes].concat());
+        model.insert(f64::NEG_INFINITY, &[start, text].concat());
         match Board::open(model) {
-            Ok(board) => reads_back(&board.schema().rules),
+            Ok(board) => {
+                reads_back(&board.schema().rules);
+                reached("a marker that was read");
+            }
             Err(error) => check_error(&error),
         }
     }

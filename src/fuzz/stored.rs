@@ -1,8 +1,9 @@
 //! Boards and limiters that somebody has tampered with.
 
-use super::check_error;
 use super::codec::element_of;
+use super::documented::arguments_of;
 use super::input::Input;
+use super::{check_error, reached};
 use crate::board::tests::{entry_scores, marker_bytes, Creation, Schema, MARKER_START};
 use crate::board::{Alteration, Board, Detail, FieldBound, Pair, RankKind, Update, Value, WriteMode, WriteRequest};
 use crate::error::Result;
@@ -16,7 +17,7 @@ const KINDS: [RankKind; 3] = [RankKind::Competition, RankKind::Dense, RankKind::
 /// Whatever is stored under the key of a board or a limiter: commands answer or return an error, and a repair works.
 pub fn stored(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    match input.below(3) {
+    match input.below(2) {
         0 => limiter(&mut input),
         _ => board(&mut input),
     }
@@ -166,89 +167,101 @@ fn repair(model: MemorySet) {
     }
 }
 
+/// A limiter that requests have written, and that somebody has tampered with in between.
 fn limiter(input: &mut Input) {
-    let windows = ["1s", "1m", "366d", "1ms"];
-    let requests = [
-        "5 1s",
-        "5 1s 9 1m",
-        "100000 366d 1 1ms",
-        "5 1s COST 1000000000",
-        "9 1s COST 3",
-        "1000000000 1s 1 366d FIXED COST 1000000000",
-        "3 1ms FIXED",
-        "5 1s 9 1m FIXED",
-        "1000000000 1s 1 366d COUNTER COST 1000000000",
-        "3 1ms COUNTER",
-        "5 1s 9 1m COUNTER",
-        "1000000000 1s 1 366d GCRA COST 1000000000 FORCE",
-        "3 1ms GCRA",
-        "5/1s/1000000000 9 1m GCRA",
-        "5/day 9/year CALENDAR",
-        "5/week CALENDAR OFFSET +01:00 PENALTY 366d",
-        "3 1s FIXED COST 5 PENALTY 1ms FORCE",
-        "9 1m COST 1000000000 FORCE",
-    ];
-    let mut text = input.pick(&[&b"rate 1"[..], b"rate 1", b"rate 1", b"rate 2", b""]).to_vec();
-    for _ in 0..input.below(12) {
-        let name = match input.below(3) {
-            0 => input.pick(&["closed", "day", "year-23:59", "week+01:00", "hour"]).to_string(),
-            _ => format!("{}{}", input.pick(&["fixed", "counter", "gcra"]), input.pick(&windows)),
+    let mut limiter = Limiter::default();
+    let (mut micros, mut is_tampered, mut last) = (1_700_000_000_000_000, false, None);
+    for _ in 0..8 + input.below(16) {
+        if input.below(8) == 7 {
+            is_tampered |= tamper(&mut limiter, input);
+            continue;
+        }
+        // Mostly the same rules as before: others would not look at what is stored.
+        if last.is_none() || input.below(4) == 3 {
+            last = Some(arguments_of(&["rate.check", "rate.peek", "rate.refund"], input));
+        }
+        let Some((call, words)) = &last else { return };
+        let action = match call.command() {
+            "rate.check" => Action::Check,
+            "rate.peek" => Action::Peek,
+            _ => Action::Refund,
         };
-        let number = |input: &mut Input| base36(input.word() >> input.below(64));
-        let numbers: Vec<String> = (0..1 + input.below(3)).map(|_| number(input)).collect();
-        let slot = format!(" {name} {}", numbers.join(" "));
-        text.extend_from_slice(if input.byte() == 7 { input.bytes() } else { slot.as_bytes() });
-    }
-    let mut log = MemorySet::default();
-    for _ in 0..input.below(8) {
-        let micros = (input.word() >> (11 + input.below(53))) as i64;
-        let element = match input.below(3) {
-            0 => input.bytes().to_vec(),
-            _ => {
-                let (total, cost) = (input.word() >> input.below(64), input.word() % 1_000_000_001);
-                format!("{total:020}+{cost}+{}", 1 + input.word() % 31_622_400_000).into_bytes()
+        let text = call.text();
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        let parsed = Request::parse(Words::new(&words), action, 100_000)
+            .and_then(|request| Request::check_windows(request.rules.iter()).map(|()| request));
+        let request = match parsed {
+            Ok(request) => request,
+            Err(error) => {
+                check_error(&error);
+                continue;
             }
         };
-        log.insert(micros as f64, &element);
-    }
-    let mut limiter = Limiter { log, text: Some(text) };
-    for _ in 0..1 + input.below(6) {
-        let words = input.pick(&requests);
-        let action = input.pick(&[Action::Check, Action::Peek, Action::Refund]);
-        let only_checks = words.contains("FORCE") || words.contains("PENALTY");
-        let action = if only_checks { Action::Check } else { action };
-        let request =
-            Request::parse(Words::new(&words.split(' ').map(str::as_bytes).collect::<Vec<_>>()), action, 100_000)
-                .expect("a request");
-        let clock = Clock::new((input.word() >> 11) as i64, input.bool().then(|| (input.word() >> 11) as i64));
+        micros = match input.below(16) {
+            15 => (input.word() >> 11) as i64,
+            step => micros + [0, 1, 999, 250_000, 60_000_000][step % 5],
+        };
         let before = limiter.clone();
-        match limiter.run_by(&request, clock).and_then(|answer| answer.verdict()) {
+        limiter.log.reads = 0;
+        match limiter.run_by(&request, Clock::new(micros, request.now)).and_then(|answer| answer.verdict()) {
             Ok(verdict) => {
                 let [limited, limit, remaining, retry, reset, rule] = verdict.reply();
-                assert!((0..=1).contains(&limited) && (0..=2).contains(&rule) && limit > 0, "{words}");
+                let rules = request.rules.len() as i64;
+                assert!((0..=1).contains(&limited) && (0..=rules).contains(&rule) && limit > 0, "{text}");
                 assert!(
                     (0..=limit).contains(&remaining) && retry >= -1 && reset >= 0,
-                    "{words}: {remaining} {retry} {reset}"
+                    "{text}: {remaining} {retry} {reset}"
                 );
-                assert_eq!(limited == 1, retry != 0, "{words}");
-                if action == Action::Peek || (limited == 1 && !only_checks) {
-                    assert_eq!((&limiter.text, limiter.log.expiry()), (&before.text, before.log.expiry()), "{words}");
+                assert_eq!(limited == 1, retry != 0, "{text}");
+                let may_write =
+                    action != Action::Peek && (limited == 0 || request.force || request.penalty_ms.is_some());
+                if !may_write {
+                    assert_eq!((&limiter.text, limiter.log.expiry()), (&before.text, before.log.expiry()), "{text}");
+                }
+                let verdict = if limited == 1 { "denied" } else { "allowed" };
+                reached(format!("{action:?} {:?} {verdict}", request.algorithm));
+                if limited == 1 && request.penalty_ms.is_some() && limiter != before {
+                    reached(format!("{:?} with a penalty", request.algorithm));
+                }
+                if is_tampered && limiter != before {
+                    reached("a write to a limiter that was tampered with");
                 }
             }
             Err(error) => {
                 check_error(&error);
-                assert_eq!((&limiter.text, &limiter.log), (&before.text, &before.log), "{words}: an error that wrote");
+                assert_eq!((&limiter.text, &limiter.log), (&before.text, &before.log), "{text}: an error that wrote");
+                reached("an error of a limiter that was tampered with");
             }
         }
-        assert!(limiter.log.reads < 2_000, "{words}: a search without end");
+        assert!(limiter.log.reads < 2_000, "{text}: a search without end");
     }
 }
 
-fn base36(mut number: u64) -> String {
-    let mut digits = Vec::new();
-    while number > 0 || digits.is_empty() {
-        digits.push(char::from_digit((number % 36) as u32, 36).unwrap_or('0'));
-        number /= 36;
+/// Changes a few bytes of what is stored. Whether there was anything.
+fn tamper(limiter: &mut Limiter, input: &mut Input) -> bool {
+    if let Some(text) = &mut limiter.text {
+        change(text, input);
+        return true;
     }
-    digits.iter().rev().collect()
+    let Some((score, element)) = limiter.log.elements().get(input.below(8)).cloned() else { return false };
+    let mut changed = element.clone();
+    change(&mut changed, input);
+    if input.bool() {
+        limiter.log.remove(&element);
+    }
+    limiter.log.insert(input.score(score), &changed);
+    true
+}
+
+fn change(bytes: &mut Vec<u8>, input: &mut Input) {
+    for _ in 0..input.below(4) {
+        let at = input.below(bytes.len().clamp(1, 256));
+        match input.below(4) {
+            _ if at >= bytes.len() => bytes.push(input.byte()),
+            0 => drop(bytes.remove(at)),
+            1 => bytes.insert(at, input.pick(b"0123456789abcdefghijklmnopqrstuvwxyz +/")),
+            2 => bytes[at] = input.pick(b"0123456789abcdefghijklmnopqrstuvwxyz +/"),
+            _ => bytes[at] ^= input.byte(),
+        }
+    }
 }

@@ -34,5 +34,7 @@ pub use text::{args_of, Arg, Args, Options, Text};
 /// A missing function cannot happen on a server that loaded the module. If it does, this ends the command, not the server.
 #[cold]
 pub fn missing(name: &str) -> ! {
+    #[cfg(any(test, fuzzing))]
+    super::tests::absent::note_missing();
     std::panic::panic_any(format!("the server has no {name}"))
 }

@@ -21,12 +21,20 @@ thread_local! {
     /// The last error of the command that is running.
     static ERROR: RefCell<Option<String>> = const { RefCell::new(None) };
     static ASKS_FOR_KEYS: Cell<bool> = const { Cell::new(false) };
+    /// Whether it needed more of a server than there is here.
+    static NEEDED_MORE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls a command with arguments behind its name: the error it replies, if any.
+pub fn note_missing() {
+    NEEDED_MORE.set(true);
+}
+
+/// Calls a command with arguments behind its name: the error it replies, if any. A command that comes as far as to need
+/// more of a server has taken its arguments.
 pub fn call(command: &Command, args: &[Bytes], asks_for_keys: bool) -> Option<String> {
     install();
     ERROR.set(None);
+    NEEDED_MORE.set(false);
     ASKS_FOR_KEYS.set(asks_for_keys);
     let words = std::iter::once(command.doc.name.as_bytes()).chain(args.iter().map(Vec::as_slice));
     let mut argv: Vec<*mut RedisModuleString> = words.map(|word| into_raw(word.to_vec())).collect();
@@ -36,7 +44,7 @@ pub fn call(command: &Command, args: &[Bytes], asks_for_keys: bool) -> Option<St
         // SAFETY: the reference that was made above.
         unsafe { free_string(ptr::null_mut(), arg) };
     }
-    ERROR.take()
+    ERROR.take().filter(|_| !NEEDED_MORE.get())
 }
 
 fn into_raw(bytes: Bytes) -> *mut RedisModuleString {
