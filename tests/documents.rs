@@ -206,7 +206,7 @@ fn after<'c>(comment: &'c str, word: &str) -> &'c str {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let others = ["docs/comparison.md", "docs/design.md", "docs/guarantees.md", "examples/README.md", "CHANGELOG.md"];
+    let others = ["docs/comparison.md", "docs/design.md", "docs/guarantees.md", "docs/SUMMARY.md", "examples/README.md", "CHANGELOG.md"];
     for path in guides().into_iter().chain(reference_pages()).chain(others.map(str::to_owned)) {
         let base = root().join(&path);
         for link in read(&path).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
@@ -224,6 +224,17 @@ fn every_link_leads_somewhere() {
                 || fs::read_to_string(&target).expect("text").lines().any(|l| l.starts_with('#') && slug(l) == anchor);
             assert!(found, "{path}: {link} has no such heading");
         }
+    }
+}
+
+/// What `make docs` leaves out nobody finds.
+#[test]
+fn every_page_is_in_the_summary_of_the_site() {
+    let summary = read("docs/SUMMARY.md");
+    for path in ["docs", "docs/guides", "docs/commands"].into_iter().flat_map(files_in) {
+        let page = path.trim_start_matches("docs/");
+        let is_page = page.ends_with(".md") && page != "SUMMARY.md";
+        assert!(!is_page || summary.contains(&format!("]({page})")), "{path} is not in docs/SUMMARY.md");
     }
 }
 
