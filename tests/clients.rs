@@ -101,6 +101,14 @@ fn the_python_client_works_with_the_oldest_redis_py() {
     output(with_server(&mut command, Kind::Redis).env("WITHOUT_HIREDIS", "1").args(PYTEST).args(options));
 }
 
+/// A bundler renames classes and functions. The libraries are what differs, not the server.
+#[test]
+fn the_javascript_client_works_bundled_and_minified() {
+    let Some(mut command) = javascript("clients/javascript") else { return };
+    let tests = ["board", "declared", "rate"].map(|name| format!("clients/javascript/test/{name}.test.js"));
+    output(with_server(&mut command, Kind::Redis).args(["clients/javascript/test/run.js", "--bundled"]).args(tests));
+}
+
 /// Tests of a client start servers themselves.
 fn with_server(command: &mut Command, kind: Kind) -> &mut Command {
     command.env("REDIS_SERVER", kind.binary().expect("a server")).env("REDIS_RANK_SO", module_path())

@@ -1,7 +1,7 @@
 // What the package offers. Times are Unix milliseconds unless a name says otherwise.
 
 /** A client of node-redis (`createClient`, `createClientPool`, `createCluster`) or of ioredis (`Redis`, `Cluster`). */
-export type Client = { sendCommand(...args: any[]): unknown };
+export type Client = { sendCommand(...args: any[]): unknown; on(...args: any[]): unknown } & ({ duplicate(...args: any[]): unknown } | { readonly totalClients: number });
 
 /** Keys and members are text or bytes. A member that is not UTF-8 is returned as a Buffer. */
 export type Name = string | Buffer;
@@ -372,45 +372,80 @@ export interface LeaseMethods {
 export type When = { at: Moment; after?: undefined } | { after: Duration; at?: undefined };
 
 /** An item that was due. `data` is there if the schedule has a hash for payloads. */
-export interface Popped {
+export interface Popped<Data = any> {
   item: string;
   dueMs: number;
-  /** The payload, or null. */
-  data?: any;
+  /** The payload, or null. If it is not JSON, a WrongPayload. */
+  data?: Data;
 }
 
 /** An item that is yours until its lease ends: acknowledge it or move it. */
-export interface Claim extends Popped {
+export interface Claim<Data = any> extends Popped<Data> {
   token: number;
   attempt: number;
 }
 
+/** An item as it lies in a schedule. */
+export interface Scheduled<Data = any> extends Popped<Data> {
+  /** If it is claimed, `dueMs` is when its lease ends, and `attempt` how often it was claimed. */
+  claimed: boolean;
+  attempt: number;
+}
+
+/** A limiter in the slot of the schedule, its rule, and its algorithm: ['{jobs}:limit', '100/1m']. */
+export type Rate = readonly [key: Name, rule: string] | readonly [key: Name, rule: string, algorithm: Algorithm];
+
+export type TakeOptions = {
+  count?: number;
+  /** Wait for items, on a connection of its own. */
+  block?: Duration;
+  /** Ends the wait, within a second: what was taken by then is returned. */
+  signal?: AbortSignal;
+  /** No more than this limiter allows: RATE. */
+  rate?: Rate;
+  now?: Moment;
+};
+
 /** After how many claims an item moves to the schedule `dead`, a key in the same slot. */
 export type Attempts = { attempts: number; dead: Name } | { attempts?: undefined; dead?: undefined };
 
-export interface ScheduleMethods {
+export interface ScheduleMethods<Data = any> {
   /**
    * DUE.ADD: schedule items. Returns how many are new. A waiting item is moved, a claimed one stays. `again`: as `again`
-   * does. `data`: the payload of one item, anything that JSON can hold.
+   * does. `data`: the payload of one item.
    */
-  add(items: Name | readonly Name[], options: (When & { nx?: boolean; xx?: boolean; data?: unknown }) | { again: true; data?: unknown }): number;
+  add(items: Name | readonly Name[], options: (When & { nx?: boolean; xx?: boolean; data?: Data }) | { again: true; data?: Data }): number;
   /** DUE.ADD … AGAIN: due now; an item that is being worked on is due again as soon as it is acknowledged. */
-  again(items: Name | readonly Name[], options?: { data?: unknown }): number;
+  again(items: Name | readonly Name[], options?: { data?: Data }): number;
   /**
    * DUE.CLAIM: items that are due, earliest first, yours until the lease ends. An item that was claimed `attempts` times
-   * moves to the schedule `dead` instead. `block` waits for items, on a connection of its own.
+   * moves to the schedule `dead` instead.
    */
-  claim(options?: { count?: number; lease?: Duration; block?: Duration; now?: Moment } & Attempts): Claim[];
+  claim(options?: TakeOptions & { lease?: Duration } & Attempts): Claim<Data>[];
   /** DUE.POP: items that are due, removed at once. */
-  pop(options?: { count?: number; block?: Duration; now?: Moment }): Popped[];
+  pop(options?: TakeOptions): Popped<Data>[];
   /** DUE.ACK: remove items that are done. Returns how many were still held. */
   ack(...claims: Pick<Claim, 'item' | 'token'>[]): number;
+  /** DUE.ACK … AT or IN: they are done, and due again then. */
+  ack(claims: readonly Pick<Claim, 'item' | 'token'>[], again?: When): number;
   /** DUE.MOVE: retry an item later, or hold it longer. Null if it is no longer held. */
   move<C extends Pick<Claim, 'item' | 'token'>>(claim: C, when: When): C | null;
   /** ZREM: cancel items. Returns how many there were. (`Schedule.cancel` removes their payloads, too.) */
   cancel(...items: Name[]): number;
   /** DUE.INFO. */
   info(options?: { now?: Moment }): { items: number; due: number; claimed: number; invalid: number; nextMs: number | null };
+  /** ZSCORE: an item, or null. (`Schedule.get` adds its payload.) */
+  get(item: Name): Scheduled<Data> | null;
+  /** ZRANGE: items that are held, then those that wait, earliest first. (`Schedule.list` adds their payloads.) */
+  list(options?: { offset?: number; count?: number }): Scheduled<Data>[];
+  /** HMGET: the payloads of items, null where there is none. */
+  payloads(items: readonly Name[]): (Data | null)[];
+  /** Brings a dead item back: due now, as new, with its payload. False if it is not among the dead. Sends a script. */
+  revive(item: Name): boolean;
+  /** Forgets a dead item, and its payload unless a live item has the same name. False if it is not among the dead. Sends a script. */
+  discard(item: Name): boolean;
+  /** Moves a claimed item to the dead. False if it was no longer held. Sends a script. */
+  bury(claim: Pick<Claim, 'item' | 'token'>, dead?: Name): boolean;
 }
 
 /** The same methods, each returning a Call. */
@@ -524,19 +559,29 @@ export class Lease {
 }
 export interface Lease extends Sending<LeaseMethods> {}
 
+export type ScheduleOptions = {
+  /** The hash with the payloads of items, in the slot of the schedule. */
+  data?: Name;
+  /** What payloads are: JSON (the default), or text as it is. */
+  payload?: 'json' | 'text';
+  /** The schedule of items that were given up, in the same slot. */
+  dead?: Name;
+};
+
 /** Items that become due at a time. */
-export class Schedule {
-  /** `data`: the hash with the payloads of items, in the slot of the schedule. */
-  constructor(client: Client, key: Name, options?: { data?: Name });
-  readonly calls: Calls<ScheduleMethods>;
+export class Schedule<Data = any> {
+  constructor(client: Client, key: Name, options?: ScheduleOptions);
+  readonly calls: Calls<ScheduleMethods<Data>> & { readonly key: Name };
+  /** The items that were given up. */
+  readonly dead: Pick<Schedule<Data>, 'list' | 'get' | 'revive' | 'discard'>;
 }
-export interface Schedule extends Sending<ScheduleMethods> {}
+export interface Schedule<Data = any> extends Sending<ScheduleMethods<Data>> {}
 
 /** An item that a Worker has claimed. */
-export interface Job {
+export interface Job<Data = any> {
   readonly item: string;
   /** The payload, if the schedule has a hash for them. */
-  readonly data?: any;
+  readonly data: Data;
   /** 1 for the first time. */
   readonly attempt: number;
   readonly due: Date;
@@ -544,30 +589,67 @@ export interface Job {
   readonly token: number;
   /** The lease ended while the handler ran: somebody else may have the item now. */
   readonly lost: boolean;
-  /** Aborts when the lease is lost. */
+  /** Aborts when the lease is lost, or the handler's time is over. */
   readonly signal: AbortSignal;
 }
 
-export type WorkerOptions = {
-  /** How many handlers run at once; default 1. */
+/** What `observe` gets for each call of the handler, which took `ms`. */
+export interface JobEvent {
+  kind: 'done' | 'retry' | 'dead' | 'failed' | 'lost';
+  item: string;
+  attempt: number;
+  ms: number;
+}
+
+export type WorkerOptions<Data = any> = {
+  /** How many handlers run at once; default 1. One whose job is lost no longer counts. */
   concurrency?: number;
   /** How long an item is held; it is renewed while its handler runs. Default 30 s. */
   lease?: Duration;
   /** How long to wait before the next attempt, in milliseconds. Default: 1 s, 2 s, 4 s … at most 1 h, with jitter. */
   backoff?: (attempt: number) => number;
-  /** Whether SIGINT and SIGTERM stop it; default true. */
+  /** How long a handler may take. Then its job is lost, and the item is tried again. Default: as long as it likes. */
+  timeLimit?: Duration;
+  /** What is done is due again at the next multiple of this time. */
+  every?: Duration;
+  /** No more items than this limiter allows. */
+  rate?: Rate;
+  /** How long running handlers have to end after `stop`. Default 30 s. */
+  grace?: Duration;
+  /** Whether SIGINT and SIGTERM stop it; default true. In a server that handles signals itself, say false, and call `stop`. */
   signals?: boolean;
-  /** Gets the errors of handlers and of the connection. Default: console.error. */
-  log?: (error: unknown, job?: Job) => void;
+  /** For metrics: called after each call of the handler. */
+  observe?: (event: JobEvent) => unknown;
+  /** Gets the errors of handlers and of the connection. Default: console.error, without payloads. */
+  log?: (error: unknown, job?: Job<Data>) => void;
 } & Attempts;
 
-/** Runs a handler for each item that is due. An item is acknowledged when its handler returns, and tried again if it throws. */
-export class Worker {
-  constructor(schedule: Schedule, handle: (job: Job) => unknown, options?: WorkerOptions);
-  /** Works until `stop`, SIGINT or SIGTERM. Resolves when all handlers have ended. Rejects if the server refuses a claim. */
+/**
+ * Runs a handler for each item that is due. An item is acknowledged when its handler returns, and tried again if it throws:
+ * Retry says when, and Dead gives the item up.
+ */
+export class Worker<Data = any> {
+  constructor(schedule: Schedule<Data>, handle: (job: Job<Data>) => unknown, options?: WorkerOptions<Data>);
+  /**
+   * Works until `stop`, SIGINT or SIGTERM, or until the client is closed. Resolves when all handlers have ended. Rejects if
+   * the server refuses what a worker must do. It may be called again.
+   */
   run(): Promise<void>;
-  /** Claims no more. Resolves when all handlers have ended. */
+  /** Claims no more. Resolves when all handlers have ended, or the grace time is over. */
   stop(): Promise<void>;
+}
+
+/** Thrown by a handler: its item is tried again, after the worker's back-off or the given time. */
+export class Retry extends RankError {
+  constructor(options?: { after?: Duration });
+}
+/** Thrown by a handler: its item goes to the dead schedule at once. */
+export class Dead extends RankError {
+  constructor(reason?: string);
+}
+/** A payload that is not JSON, although the schedule says so. */
+export class WrongPayload extends RankError {
+  readonly text: string;
 }
 
 export class RankError extends Error {}

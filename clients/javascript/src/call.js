@@ -3,6 +3,7 @@
 /** An argument that is a key: the client's prefix goes before it, and the first one decides the node. */
 export class Key {
   constructor(name) {
+    if (typeof name !== 'string' && !Buffer.isBuffer(name)) throw new TypeError(`a key is text or bytes, got ${name === null ? null : typeof name}`);
     this.name = name;
   }
 }

@@ -1,11 +1,9 @@
-// The errors of this package, and what the errors of the server and of the client libraries mean.
+// The errors of this package, and what the errors of the server mean.
+
+import { milliseconds, noMore } from './call.js';
 
 /** Every error of this package is a RankError; those that the server sent are CommandErrors. */
-export class RankError extends Error {
-  get name() {
-    return this.constructor.name;
-  }
-}
+export class RankError extends Error {}
 
 /** The server refused a command; the text says what it expected. */
 export class CommandError extends RankError {}
@@ -62,41 +60,77 @@ export class LeaseLost extends RankError {}
 /** Some shards of a board did not answer in time, so there is no exact answer. */
 export class IncompleteAnswer extends RankError {}
 
+/** Thrown by a handler: its item is tried again, after the worker's back-off or as told. */
+export class Retry extends RankError {
+  constructor({ after, ...rest } = {}) {
+    super('the handler asked for another attempt');
+    noMore(rest);
+    this.after = after === undefined ? null : milliseconds(after);
+  }
+}
+
+/** Thrown by a handler: its item goes to the dead schedule at once. */
+export class Dead extends RankError {
+  constructor(reason = 'the handler gave the item up') {
+    super(reason);
+  }
+}
+
+/** A payload that is not what its schedule says it is: `text` is what is stored. */
+export class WrongPayload extends RankError {
+  constructor(text) {
+    super("the payload is not JSON: declare the schedule with payload: 'text' if it should not be");
+    // Not shown by console.error.
+    Object.defineProperty(this, 'text', { value: text });
+  }
+}
+
+// Told here, since a bundler that minifies renames classes.
+const CLASSES = {
+  RankError, CommandError, NoBoard, SchemaError, ValueOutOfRange, DamagedBoard, TooBig, WrongType, NotPermitted, ModuleNotLoaded,
+  CrossSlot, TryAgain, OutOfMemory, Unblocked, OutcomeUnknown, NotSent, RateLimited, LeaseDenied, LeaseLost, IncompleteAnswer, Retry,
+  Dead, WrongPayload,
+};
+for (const [name, Kind] of Object.entries(CLASSES)) Object.defineProperty(Kind.prototype, 'name', { value: name, configurable: true, writable: true });
+
 const BY_CODE = {
   ERR: CommandError, NOBOARD: NoBoard, SCHEMA: SchemaError, OUTOFRANGE: ValueOutOfRange, DAMAGED: DamagedBoard, TOOBIG: TooBig,
   WRONGTYPE: WrongType, NOPERM: NotPermitted, CROSSSLOT: CrossSlot, TRYAGAIN: TryAgain, OOM: OutOfMemory, UNBLOCKED: Unblocked,
 };
 
-// The classes of node-redis and ioredis for what a server replied.
-const REPLIES = new Set(['ErrorReply', 'SimpleError', 'BlobError', 'MultiErrorReply', 'ReplyError']);
+// What a server replies begins with a code in capitals. The libraries' own errors begin with a word, and those of the
+// system have a `code`.
+const REPLY = /^([A-Z][A-Z0-9]+)(?: (.*))?$/s;
+
+/** The code of what a server replied, or null if the connection broke. */
+export function codeOf(error) {
+  if (error instanceof RankError) return error instanceof CommandError ? error.code : null;
+  return typeof error?.code === 'string' ? null : (REPLY.exec(error?.message)?.[1] ?? null);
+}
 
 /** What a server replied, as opposed to a connection that broke. */
-export const isReply = (error) =>
-  error instanceof CommandError || REPLIES.has(error?.constructor?.name) || error?.name === 'ReplyError' ||
-  error?.constructor?.name === 'MaxCommandRedirectionsError';
-
-// What node-redis throws for a command that it did not write to a connection.
-const UNSENT = new Set(['ClientClosedError', 'ClientOfflineError', 'AbortError', 'ConnectionTimeoutError', 'RootNodesUnavailableError']);
-
-export const wasSent = (error) => !UNSENT.has(error?.constructor?.name) && error?.code !== 'ECONNREFUSED' && error?.message !== 'The queue is full';
+export const isReply = (error) => codeOf(error) !== null;
 
 /** The class of this package for an error. One of the connection stays as it is, unless the command may have happened. */
-export function translate(error, maybeHappened) {
+export function translate(error, maybeHappened, call, key) {
   if (error instanceof RankError) return error;
-  if (!isReply(error)) return maybeHappened ? unknown(error) : error;
-  const [, code, message] = /^([A-Z]+) ?(.*)$/s.exec(error.message) ?? [];
-  const Kind = code === 'ERR' && message.startsWith('unknown command ') ? ModuleNotLoaded : BY_CODE[code];
+  const code = codeOf(error);
+  if (code === null) return maybeHappened ? unknown(error) : error;
+  const [, , said = ''] = REPLY.exec(error.message);
+  const isUnknown = code === 'ERR' && said.startsWith('unknown command ');
+  const Kind = isUnknown ? ModuleNotLoaded : BY_CODE[code];
   if (!Kind) return error;
-  return Object.assign(new Kind(message, { cause: error }), { code });
+  const message = isUnknown ? `the server does not know ${call}: it needs the module redis-rank, in a version that has this command` : said;
+  return Object.assign(new Kind(key === undefined ? message : `${message} (${call} ${key})`, { cause: error }), { code });
 }
 
 export const unknown = (cause) => new OutcomeUnknown('the connection broke: whether the command happened is unknown', { cause });
 
 // The server said that it did not run the command, and why another one, or it later, may.
-const REFUSED = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|BUSY)\b/;
+const REFUSALS = new Set(['MOVED', 'ASK', 'TRYAGAIN', 'CLUSTERDOWN', 'LOADING', 'READONLY', 'MASTERDOWN', 'BUSY', 'MISCONF', 'NOREPLICAS']);
 
 /** The command was not run: to send it again does no harm. */
-export const isRefusal = (error) => error instanceof TryAgain || REFUSED.test(error?.message);
+export const isRefusal = (error) => REFUSALS.has(codeOf(error));
 
 /** The server is away, or is not ready: no mistake of the caller's, and it may pass. */
 export function isOutage(error) {

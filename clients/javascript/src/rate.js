@@ -1,6 +1,6 @@
 // RATE.*: limiters and leases, as values.
 
-import { Call, Key, duration, flags, integer, json, listOf, moment, noMore, numeric, option, timed } from './call.js';
+import { Call, Key, duration, flags, integer, json, listOf, milliseconds, moment, noMore, numeric, option, timed } from './call.js';
 
 const now = (when) => timed('NOW', when, moment);
 
@@ -21,27 +21,44 @@ function verdictOfAll(reply) {
   return { ...parts(whole), rules: rules.map(parts) };
 }
 
-// limit/window, or limit/window/burst; a window may be a unit of the calendar.
-const RULE = /^(\d+)\/(?:(\d+)(ms|[smhd]?)|(hour|day|week|month|year))(?:\/(\d+))?$/i;
+// limit/window, or limit/window/burst; a window may be a unit in words.
+const RULE = /^(\d+)\/(?:(\d+)(ms|[smhd]?)|([a-z]+))(?:\/(\d+))?$/i;
 const UNITS = { ms: 1, '': 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const CALENDAR = { hour: 3_600_000, day: 86_400_000, week: 604_800_000, month: 30 * 86_400_000, year: 365 * 86_400_000 };
+const WORDS = { second: '1s', minute: '1m', hour: '1h', day: '1d' };
 
 /** The parts of a rule; a mistake is an error before anything is sent. */
 export function parseRule(rule, algorithm = 'SLIDING') {
-  const [, limit, number, unit, calendar, burst] = RULE.exec(rule) ?? [];
+  const [, limit, number, unit, word, burst] = RULE.exec(rule) ?? [];
   const wrong = (what) => new TypeError(`${what}, got ${rule}`);
-  if (limit === undefined) throw wrong("a rule is limit/window, such as '100/1m'");
+  if (limit === undefined) throw wrong("a rule is limit/window, such as '100/1m' or '5/minute'");
   const kind = algorithm.toUpperCase();
-  if ((calendar !== undefined) !== (kind === 'CALENDAR')) throw wrong('a rule has a unit such as day exactly if the algorithm is CALENDAR');
+  const name = word?.toLowerCase();
+  if (kind === 'CALENDAR' ? !Object.hasOwn(CALENDAR, name ?? '') : name !== undefined && !Object.hasOwn(WORDS, name)) {
+    throw wrong(kind === 'CALENDAR' ? 'with CALENDAR the window of a rule is hour, day, week, month or year' : 'the window of a rule is such as 30s, or second, minute, hour or day');
+  }
   if (burst !== undefined && kind !== 'GCRA') throw wrong('only GCRA takes a burst');
-  const window = calendar ? CALENDAR[calendar.toLowerCase()] : Number(number) * UNITS[unit.toLowerCase()];
+  const isCalendar = kind === 'CALENDAR';
+  const length = isCalendar ? CALENDAR[name] : name !== undefined ? milliseconds(WORDS[name]) : Number(number) * UNITS[unit.toLowerCase()];
   const units = [limit, burst ?? 1].map(Number);
   if (units.some((each) => each < 1 || each > 1e9)) throw wrong('limit and burst are 1 to 1000000000');
-  if (window < 1 || window > 366 * UNITS.d) throw wrong('a window is 1ms to 366d');
-  return { limit: Number(limit), window, burst: burst && Number(burst), calendar: calendar?.toLowerCase() };
+  if (length < 1 || length > 366 * UNITS.d) throw wrong('a window is 1ms to 366d');
+  const sent = isCalendar || name === undefined ? rule : `${limit}/${WORDS[name]}${burst === undefined ? '' : `/${burst}`}`;
+  return { limit: Number(limit), window: length, burst: burst && Number(burst), calendar: isCalendar ? name : undefined, sent };
 }
 
+/** A rule as the server knows it. */
+export const ruleWord = (rule, algorithm) => parseRule(rule, algorithm).sent;
+
 const ALGORITHMS = ['SLIDING', 'FIXED', 'COUNTER', 'GCRA', 'CALENDAR'];
+
+/** What is counted: text or a number. Anything else would be one key for all, such as [object Promise]. */
+export function keyText(name) {
+  if (typeof name === 'string') return name;
+  if (typeof name === 'bigint' || Number.isFinite(name)) return String(name);
+  const hint = typeof name?.then === 'function' ? ': await it first' : '';
+  throw new TypeError(`the key of a limiter is text, bytes or a number, got ${name === null ? null : typeof name}${hint}`);
+}
 
 /** The commands of limiters that share their rules. Each method returns a Call. */
 export class LimiterCalls {
@@ -50,14 +67,15 @@ export class LimiterCalls {
   constructor(rules, { algorithm, burst, offset, prefix = '', ...rest } = {}) {
     noMore(rest);
     if (algorithm !== undefined && !ALGORITHMS.includes(algorithm)) throw new TypeError(`algorithm takes ${ALGORITHMS.join(', ')}, got ${algorithm}`);
-    this.rules = [rules].flat();
-    for (const rule of this.rules) parseRule(rule, algorithm);
+    this.rules = [rules].flat().map((rule) => ruleWord(rule, algorithm));
+    this.algorithm = algorithm;
     this.prefix = prefix;
     this.#words = [...(algorithm ? [algorithm] : []), ...option('BURST', burst), ...option('OFFSET', offset)];
   }
 
   #key(name) {
-    return new Key(Buffer.isBuffer(name) ? Buffer.concat([Buffer.from(this.prefix), name]) : this.prefix + name);
+    if (Buffer.isBuffer(name)) return new Key(Buffer.concat([Buffer.from(this.prefix), name]));
+    return new Key(this.prefix + keyText(name));
   }
 
   #ask(name, keys, rules, options, more = []) {
@@ -93,7 +111,7 @@ export class LimiterCalls {
   checkAll(rules, options) {
     const pairs = Array.isArray(rules) ? rules : Object.entries(rules);
     if (pairs.length === 0) return Call.nothing({ ...verdict(false, 0, 0, 0, 0, 0), rules: [] });
-    return this.#spend('ALL', [pairs.length, ...pairs.map(([key]) => this.#key(key))], pairs.map(([, rule]) => rule), options);
+    return this.#spend('ALL', [pairs.length, ...pairs.map(([key]) => this.#key(key))], pairs.map(([, rule]) => ruleWord(rule, this.algorithm)), options);
   }
 
   reset(key) {

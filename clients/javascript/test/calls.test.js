@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 
 import { BoardCalls } from '../src/board.js';
 import { Key } from '../src/call.js';
 import { ScheduleCalls } from '../src/due.js';
+import { WrongPayload } from '../src/errors.js';
 import { LeaseCalls, LimiterCalls } from '../src/rate.js';
 import { READS } from '../src/run.js';
 import { close, ioredis } from './support.js';
@@ -18,7 +20,8 @@ const declared = new BoardCalls('{b}', {
 const limits = new LimiterCalls(['5/1s', '100/1h'], { algorithm: 'GCRA', prefix: 'l:' });
 const lease = new LeaseCalls('k', { limit: 3, lease: 30_000 });
 const due = new ScheduleCalls('s');
-const paid = new ScheduleCalls('p', 'd');
+const paid = new ScheduleCalls('p', { data: 'd' });
+const texts = new ScheduleCalls('p', { data: 'd', payload: 'text' });
 const noon = new Date('2026-01-01T12:00:00Z');
 
 const CALLS = {
@@ -104,6 +107,13 @@ const CALLS = {
   'DUE.ACK p DATA d 7 a': paid.ack({ token: 7, item: 'a' }),
   'DUE.MOVE s IN 60000ms 7 a': due.move({ token: 7, item: 'a' }, { after: '1m' }),
   'DUE.INFO s': due.info(),
+  'DUE.ACK s IN 5000ms 7 a': due.ack([{ token: 7, item: 'a' }], { after: '5s' }),
+  'DUE.ACK p DATA d AT 1767268800000 7 a 8 b': paid.ack([{ token: 7, item: 'a' }, { token: 8, item: 'b' }], { at: noon }),
+  'DUE.CLAIM s COUNT 5 RATE k 5/1m GCRA': due.claim({ count: 5, rate: ['k', '5/minute', 'GCRA'] }),
+  'DUE.ADD p DATA d text AGAIN a': texts.again('a', { data: 'text' }),
+  'RATE.PEEK 7 5/1m': new LimiterCalls('5/minute').peek(7),
+  'RATE.PEEK 7 5/1d/9 GCRA': new LimiterCalls('5/day/9', { algorithm: 'GCRA' }).peek(7n),
+  'RATE.PEEK x 5/day CALENDAR': new LimiterCalls('5/day', { algorithm: 'CALENDAR' }).peek('x'),
 };
 
 test('every word', () => {
@@ -138,9 +148,11 @@ test('mistakes are errors at the call', () => {
     () => board.page(1, 5, { fill: true }), () => board.scan('0', { limit: 5 }), () => board.verify({ repare: true }),
     () => board.setData('a', { x: 1 }, { xx: true }), () => board.rotate('x', { hash: 'h' }), () => board.periods('day', { at: noon }),
     () => new LimiterCalls('5/1m', { algoritm: 'GCRA' }), () => new LimiterCalls('5/1m', { algorithm: 'MAGIC' }), () => new LimiterCalls('5 per minute'),
-    () => new LimiterCalls('5/1m/9'), () => new LimiterCalls('5/day'), () => new LimiterCalls('5/1m', { algorithm: 'CALENDAR' }),
+    () => new LimiterCalls('5/1m/9'), () => new LimiterCalls('5/week'), () => new LimiterCalls('5/minute', { algorithm: 'CALENDAR' }), () => new LimiterCalls('5/1m', { algorithm: 'CALENDAR' }),
     () => new LimiterCalls('0/1s'), () => new LimiterCalls('1/9999d'),
-    () => single.check('a', { const: 5 }), () => single.peek('a', { force: true }), () => single.check('a', { penalty: '5' }),
+    () => single.check('a', { const: 5 }), () => single.check({}), () => single.check(null), () => single.check(Promise.resolve('a')), () => single.check(NaN),
+    () => single.check(undefined), () => new BoardCalls(7), () => due.add('a'), () => texts.add('a', { after: 1, data: 7 }), () => new ScheduleCalls('s', { payload: 'xml' }),
+    () => due.claim({ rate: ['k'] }), () => due.claim({ rate: ['k', '5'] }), () => due.ack([{ token: 7, item: 'a' }], { in: 5 }), () => single.peek('a', { force: true }), () => single.check('a', { penalty: '5' }),
     () => new LeaseCalls('k', { limt: 3 }), () => new LeaseCalls('k', { lease: '30' }), () => lease.acquire({ wait: 1 }),
     () => due.add('a', {}), () => due.add('a', { after: 1, at: noon }), () => due.add('a', { in: 5 }), () => due.add('a', { after: -1 }),
     () => due.add('a', { at: Math.floor(Date.now() / 1000) + 3600 }), () => due.add('a', { after: 1, data: {} }),
@@ -174,8 +186,11 @@ test('fields of a reply that are not known yet do no harm', () => {
   assert.equal(due.info().parse(['items', 1, 'next_ms', -1, 'tomorrow', 2]).nextMs, null);
 });
 
-test('payloads are JSON, and other text stays as it is', () => {
-  const shown = (text) => paid.pop().parse([[Buffer.from('a'), 5, text]])[0].data;
-  assert.deepEqual([shown(Buffer.from('{"x":[1]}')), shown(Buffer.from('"text"')), shown(Buffer.from('text')), shown(null)], [{ x: [1] }, 'text', 'text', null]);
-  assert.deepEqual(shown(Buffer.from([255])), Buffer.from([255]));
+test('payloads are JSON, or text where the schedule says so', () => {
+  const shown = (calls, text) => calls.pop().parse([[Buffer.from('a'), 5, text]])[0].data;
+  assert.deepEqual([shown(paid, Buffer.from('{"x":[1]}')), shown(paid, Buffer.from('"text"')), shown(paid, null)], [{ x: [1] }, 'text', null]);
+  const wrong = shown(paid, Buffer.from('secret'));
+  assert.ok(wrong instanceof WrongPayload && wrong.text === 'secret');
+  assert.ok(!inspect(wrong).includes('secret'));
+  assert.deepEqual([shown(texts, Buffer.from('"text"')), shown(texts, Buffer.from([255])), shown(texts, null)], ['"text"', Buffer.from([255]), null]);
 });

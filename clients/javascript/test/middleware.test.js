@@ -226,7 +226,7 @@ test('an error that is no outage is logged and counted, and passes only if it is
   const user = await nodeRedis({ username: 'nobody', password: 'x' });
   for (const [failing, expected] of [['open', 200], ['closed', 503], ['local', 503]]) {
     const errors = [];
-    const limit = expressRateLimit(user, rules, { failing, log: (error) => errors.push(error.constructor.name) });
+    const limit = expressRateLimit(user, rules, { failing, log: (error) => errors.push(error.name) });
     const app = express().use(limit).get('/', (_, response) => void response.send('fine'));
     const server = app.listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));

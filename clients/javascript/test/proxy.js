@@ -5,6 +5,8 @@ import { connect, createServer } from 'node:net';
 export class Proxy {
   #sockets = new Set();
   #trap = null;
+  // What is held back, while it is: callbacks that forward it.
+  #held = null;
 
   constructor(target) {
     this.target = target;
@@ -30,7 +32,9 @@ export class Proxy {
       });
     }
     let swallows = false;
-    client.on('data', (bytes) => {
+    client.on('data', (bytes) => this.#forward(() => toServer(bytes), 'requests', end));
+    const toServer = (bytes) => {
+      if (server.destroyed) return;
       const trap = this.#trap;
       if (trap && bytes.includes(trap.command)) {
         this.#trap = null;
@@ -40,9 +44,30 @@ export class Proxy {
         swallows = true;
       }
       server.write(bytes);
-    });
+    };
     // The reply tells that the command has run.
-    server.on('data', (bytes) => (swallows ? end() : client.write(bytes)));
+    server.on('data', (bytes) => this.#forward(() => (swallows ? end() : client.destroyed || client.write(bytes)), 'replies', end));
+  }
+
+  #forward(act, direction, end) {
+    if (this.#held === null || !this.#held.directions.includes(direction)) act();
+    else this.#held.acts.push(this.#held.isHole ? end : act);
+  }
+
+  /** With all connections open, nothing gets through until `release`, which closes those that have lost something. */
+  blackHole() {
+    this.#held = { directions: ['requests', 'replies'], isHole: true, acts: [] };
+  }
+
+  /** What is sent in a direction ('requests', 'replies') waits until `release`. */
+  holdBack(...directions) {
+    this.#held = { directions, isHole: false, acts: [] };
+  }
+
+  release() {
+    const acts = this.#held?.acts ?? [];
+    this.#held = null;
+    for (const act of acts) act();
   }
 
   /** Breaks the connection at the next command of this name: before it reaches the server, in its middle, or after it ran. */

@@ -1,12 +1,10 @@
-// Workers: every item is done at least once, whatever ends.
+// Workers with every client, and on connections that break. What both languages promise is in scenarios.test.js.
 
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 
-import { LeaseLost, Schedule, Worker } from 'redis-rank-client';
+import { Schedule, Worker } from 'redis-rank-client';
 import { exponential } from '../src/worker.js';
 import { Proxy } from './proxy.js';
 import { until } from './servers.js';
@@ -69,55 +67,6 @@ async function withJobs(act) {
   }
 }
 
-test('retries with back-off, then the dead', () => withJobs(async (jobs, client) => {
-  await jobs.add('bad', { after: 0, data: 'payload' });
-  await jobs.add('good', { after: 0 });
-  const [runs, errors] = [[], []];
-  const worker = new Worker(jobs, ({ item, attempt }) => {
-    runs.push([item, attempt, Date.now()]);
-    if (item === 'bad') throw new RangeError('no');
-  }, { ...quiet, attempts: 3, dead: '{jobs}:dead', backoff: (attempt) => attempt * 150, log: (error, job) => errors.push([error.name, job?.item]) });
-  const ended = worker.run();
-  const dead = new Schedule(client, '{jobs}:dead', names);
-  await until(async () => (await dead.info()).items === 1, 'the dead');
-  await worker.stop();
-  await ended;
-  const bad = runs.filter(([item]) => item === 'bad');
-  assert.deepEqual(bad.map(([, attempt]) => attempt), [1, 2, 3]);
-  for (const at of [1, 2]) assert.ok(bad[at][2] >= bad[at - 1][2] + at * 150, 'too early');
-  assert.deepEqual(errors, Array.from({ length: 3 }, () => ['RangeError', 'bad']));
-  assert.deepEqual((await dead.pop()).map(({ item, data }) => [item, data]), [['bad', 'payload']]);
-  assert.equal((await jobs.info()).items, 0);
-}));
-
-test('a long handler keeps its lease, and one that lost it is told', () => withJobs(async (jobs) => {
-  await jobs.add('long', { after: 0 });
-  const other = new Schedule(admin, '{jobs}', names);
-  const jobsSeen = [];
-  const worker = new Worker(jobs, async (job) => {
-    jobsSeen.push(job);
-    for (let at = 0; at < 12; at++) {
-      await sleep(100);
-      assert.deepEqual(await other.claim(), []);
-    }
-    if (jobsSeen.length === 1) worker.stop();
-  }, { ...quiet, lease: 300 });
-  await worker.run();
-  assert.equal(jobsSeen[0].lost, false);
-  assert.equal((await jobs.info()).items, 0);
-
-  await jobs.add('stolen', { after: 0 });
-  const loser = new Worker(jobs, async (job) => {
-    jobsSeen.push(job);
-    // An operator starts it over.
-    await admin.zrem('{jobs}', 'stolen');
-    await new Promise((gone) => job.signal.addEventListener('abort', gone));
-    loser.stop();
-  }, { ...quiet, lease: 300 });
-  await loser.run();
-  assert.ok(jobsSeen.at(-1).lost && jobsSeen.at(-1).signal.reason instanceof LeaseLost);
-}));
-
 test('a connection that breaks', async () => {
   const proxy = await new Proxy(new URL(url).port).start();
   for (const connect of [() => nodeRedis({ url: proxy.url, socket: { reconnectStrategy: () => 50 } }), () => ioredis({ url: proxy.url, retryStrategy: () => 50 })]) {
@@ -148,78 +97,6 @@ test('a connection that breaks', async () => {
     close(client);
   }
   await proxy.stop();
-});
-
-const program = fileURLToPath(new URL('work.js', import.meta.url));
-const lines = async (key) => (await admin.lrange(key, 0, -1)).map((line) => JSON.parse(line));
-
-async function startWorker(lease, pause, concurrency) {
-  const child = fork(program, [url, lease, pause, concurrency], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  await new Promise((ready) => child.once('message', ready));
-  return child;
-}
-
-const ended = (child) => new Promise((done) => (child.exitCode ?? child.signalCode) === null ? child.once('exit', (code, signal) => done(code ?? signal)) : done(child.exitCode ?? child.signalCode));
-
-test('kill -9 under load: nothing is lost, and what was held comes back at the end of its lease', async () => {
-  const lease = 1000;
-  const jobs = new Schedule(admin, '{jobs}', names);
-  const total = 400;
-  const workers = await Promise.all(Array.from({ length: 3 }, () => startWorker(lease, 30, 8)));
-  const killed = new Set();
-  const feeding = (async () => {
-    for (let n = 0; n < total; n++) {
-      await jobs.add(`job${n}`, { after: n % 7, data: { n } });
-      if (n % 10 === 9) await sleep(20);
-    }
-  })();
-  for (let round = 0; round < 5; round++) {
-    await sleep(250);
-    const victim = workers.shift();
-    killed.add(victim.pid);
-    victim.kill('SIGKILL');
-    await ended(victim);
-    workers.push(await startWorker(lease, 30, 8));
-  }
-  await feeding;
-  await until(async () => (await jobs.info()).items === 0, 'all jobs');
-  for (const worker of workers) worker.kill('SIGTERM');
-  assert.deepEqual(await Promise.all(workers.map(ended)), [0, 0, 0]);
-
-  const done = await lines('ended');
-  assert.deepEqual(new Set(done.map(([item]) => item)), new Set(Array.from({ length: total }, (_, n) => `job${n}`)));
-  for (const [item, data] of done) assert.equal(item, `job${data.n}`);
-  // What a killed worker held began again, and nothing else.
-  const begun = await lines('begun');
-  const again = begun.filter(([, attempt]) => attempt > 1);
-  assert.ok(again.length > 0);
-  for (const [item, attempt] of again) {
-    const before = begun.find(([same, earlier]) => same === item && earlier === attempt - 1);
-    // It may have been killed between its claim and its first line.
-    if (!before) continue;
-    assert.ok(killed.has(before[2]), `${item} was done twice, but ${before[2]} was not killed`);
-  }
-  assert.deepEqual(await admin.hlen('{jobs}:data'), 0);
-});
-
-test('a clean stop loses nothing and does nothing twice', async () => {
-  const jobs = new Schedule(admin, '{jobs}', names);
-  for (let n = 0; n < 40; n++) await jobs.add(`job${n}`, { after: 0, data: { n } });
-  for (const signal of ['SIGTERM', 'SIGINT']) {
-    const before = await admin.llen('begun');
-    const worker = await startWorker(30_000, 100, 5);
-    await until(async () => (await admin.llen('begun')) > before + 3, 'work');
-    worker.kill(signal);
-    assert.equal(await ended(worker), 0);
-    // Nothing is held, and what began has ended.
-    assert.equal((await jobs.info()).claimed, 0);
-    assert.equal(await admin.llen('begun'), await admin.llen('ended'));
-  }
-  const last = await startWorker(30_000, 1, 20);
-  await until(async () => (await jobs.info()).items === 0, 'all jobs');
-  last.kill('SIGTERM');
-  await ended(last);
-  assert.deepEqual((await lines('ended')).map(([item]) => item).sort(), Array.from({ length: 40 }, (_, n) => `job${n}`).sort());
 });
 
 test('mistakes are errors at once', async () => {
