@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables and figures of docs/benchmarks.md, and the charts in docs/charts, from benches/results.json.
+"""Writes the tables of docs/benchmarks.md, and the charts in docs/charts, from benches/results.json.
 
 With --check it only checks that the page has the figures of the results. Only charts need matplotlib.
 """
@@ -57,7 +57,7 @@ def ratios(section):
         cells += [span(find(section, name, beside, setting=setting)) for setting in ("aof", "replica")]
         micros = f"{span(group[:1], 'ours_us')} / {span(group[:1], 'theirs_us')}"
         lines.append([name, beside, micros, *cells])
-    head = ["redis-rank", "beside", f"µs, {SERVERS[0]}", *SERVERS, "100 members", "1M members", "AOF", "replica"]
+    head = ["redis-rank", "compared with", f"µs, {SERVERS[0]}", *SERVERS, "100 members", "1M members", "AOF", "replica"]
     used = [column for column in zip(head, *lines) if any(column[1:])]
     return table([column[0] for column in used], zip(*(column[1:] for column in used)))
 
@@ -83,17 +83,10 @@ TABLES = {**dict.fromkeys(SHOWN, figures), "growth": growth, "runs": runs}
 
 
 def page():
-    def inline(match):
-        section, name, beside, *more = (part.strip() for part in match[1].split(";"))
-        more = dict(part.split("=") for part in more)
-        figure = more.pop("figure", "ratio")
-        return f"<!--={match[1]}-->{span(find(section, name, beside, **more), figure)}<!--/-->"
-
     def block(match):
         return f"<!-- table {match[1]} -->\n{TABLES.get(match[1], ratios)(match[1])}\n<!-- /table -->"
 
-    text = re.sub(r"<!-- table (.*?) -->.*?<!-- /table -->", block, PAGE.read_text(), flags=re.S)
-    return re.sub(r"<!--=(.*?)-->.*?<!--/-->", inline, text, flags=re.S)
+    return re.sub(r"<!-- table (.*?) -->.*?<!-- /table -->", block, PAGE.read_text(), flags=re.S)
 
 
 # Rows of a chart, in groups: what a row is called, and the section, name and other side of its records.
