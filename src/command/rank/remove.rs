@@ -16,7 +16,7 @@ use crate::words::Word;
 
 command! { REM = rem;
     Doc::remove("rank.rem", "key member ...", "Removes members from a board.",
-    "O(log(N)) for each member, on the board and on each period that is kept.")
+    "O(log(N)) for each member, on the board and on each retained period.")
     .fast()
 }
 
