@@ -211,6 +211,14 @@ impl<'w, W: Word> Options<'w, W> {
         }
     }
 
+    pub fn keywords(&self) -> &'static Keywords {
+        self.keywords
+    }
+
+    pub fn is_keyword(&self, word: &[u8]) -> bool {
+        self.keywords.find(word).is_some()
+    }
+
     /// The value of the last option.
     #[inline]
     pub fn value(&mut self) -> Result<W> {

@@ -206,7 +206,14 @@ fn after<'c>(comment: &'c str, word: &str) -> &'c str {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let others = ["docs/comparison.md", "docs/design.md", "docs/guarantees.md", "docs/SUMMARY.md", "examples/README.md", "CHANGELOG.md"];
+    let others = [
+        "docs/comparison.md",
+        "docs/design.md",
+        "docs/guarantees.md",
+        "docs/SUMMARY.md",
+        "examples/README.md",
+        "CHANGELOG.md",
+    ];
     for path in guides().into_iter().chain(reference_pages()).chain(others.map(str::to_owned)) {
         let base = root().join(&path);
         for link in read(&path).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

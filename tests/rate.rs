@@ -353,7 +353,7 @@ on_every_server! {
             ("10/1m NOW -1", "ERR NOW takes 0 to 9007199254740, got -1".into()),
             ("10/1m NOW 9007199254741", "ERR NOW takes 0 to 9007199254740, got 9007199254741".into()),
             ("10/1m COST 1 COST 1", "ERR COST is specified more than once".into()),
-            ("10/1m GCRA FIXED", "ERR algorithm is specified more than once".into()),
+            ("10/1m GCRA FIXED", "ERR GCRA and FIXED are mutually exclusive".into()),
             ] {
             for command in ["CHECK", "PEEK"] {
                 expect(&mut con, &format!("RATE.{command} k {args}"), &error);

@@ -7,7 +7,7 @@ use super::{check_error, reached};
 use crate::board::tests::{entry_scores, marker_bytes, Creation, Schema, MARKER_START};
 use crate::board::{Alteration, Board, Detail, FieldBound, Pair, RankKind, Update, Value, WriteMode, WriteRequest};
 use crate::error::Result;
-use crate::rate::memory::Limiter;
+use crate::rate::memory::{self, Limiter};
 use crate::rate::{Action, Clock, Request};
 use crate::words::Words;
 use crate::zset::{Condition, MemorySet, SortedSet};
@@ -188,7 +188,7 @@ fn limiter(input: &mut Input) {
         };
         let text = call.text();
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        let parsed = Request::parse(Words::new(&words), action, 100_000)
+        let parsed = memory::request(&words, action, 100_000)
             .and_then(|request| Request::check_windows(request.rules.iter()).map(|()| request));
         let request = match parsed {
             Ok(request) => request,

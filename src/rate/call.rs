@@ -1,14 +1,12 @@
-//! One call on its keys. All keys are evaluated first, then all writes are computed, then they are made, and only then
-//! the reply. So a call takes from all of its keys or from none, and nothing fails halfway.
+//! One call on its keys. All keys are evaluated first, which finds everything that can be wrong; then they are changed,
+//! which cannot fail; and only then comes the reply. So a call takes from all of its keys or from none.
 
 use smallvec::{smallvec, SmallVec};
 
-use super::clock::Clock;
-use super::request::{Action, Algorithm, Request};
-use super::rule::Rule;
-use super::sliding::{LogWrite, SlidingLimiter};
-use super::strings::{StringLimiter, StringWrite};
-use super::verdict::{verdict, RuleResult, RuleResults, Verdict};
+use super::clock::{millis, millis_rounded_up, Clock};
+use super::request::{Action, Algorithm, Request, Rule};
+use super::sliding::SlidingLimiter;
+use super::strings::StringLimiter;
 use crate::error::{Error, Result};
 use crate::zset::SortedSet;
 
@@ -16,15 +14,24 @@ use crate::zset::SortedSet;
 pub trait LimiterKey {
     type Set: SortedSet;
 
-    /// The text of a string limiter; `None` if there is no key.
+    /// The text of a string limiter; `None` if there is no key, an error if the key holds another type.
     fn text(&mut self) -> Result<Option<&[u8]>>;
 
     /// The log of `SLIDING`, empty if there is no key; an error if the key holds another type.
     fn log(&mut self) -> Result<&mut Self::Set>;
 
+    /// The log of a key that was checked.
+    fn set(&mut self) -> &mut Self::Set;
+
     fn expiry(&self) -> Option<i64>;
 
-    fn write_string(&mut self, write: &StringWrite);
+    /// Makes the key this text, to expire at this time.
+    fn set_text(&mut self, text: &[u8], expire_at_ms: i64);
+
+    /// Writes over a part of the text that is there. Its length and its expiry stay.
+    fn overwrite(&mut self, offset: usize, bytes: &[u8]);
+
+    fn unlink(&mut self);
 }
 
 /// A key, and the rules of the call that are for it.
@@ -47,80 +54,217 @@ impl<'r, K> KeyRules<'r, K> {
     }
 }
 
+/// What a call does to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KeyAction {
-    Nothing,
-    /// The call passes, and is counted.
-    Take,
-    /// The call is denied, but it is counted (`FORCE`), or closes the limiter (`PENALTY`), or both.
-    Deny {
-        counts: bool,
-        closes: bool,
-    },
+pub(super) enum Change {
+    /// The cost is counted, because the call passes or by `FORCE`. With `closes` the call is denied, and closes the limiter.
+    Take { closes: bool },
+    /// The call is denied and closes the limiter (`PENALTY`).
+    Close,
+    /// The cost is given back.
     Refund,
 }
 
-impl KeyAction {
-    /// What to do with a key, from the results of its own rules and of all rules of the call.
-    fn of(request: &Request, all: &[RuleResult], own: &[RuleResult]) -> KeyAction {
+impl Change {
+    /// The change of a key, from the results of its own rules, and whether the call passes.
+    fn of(request: &Request, passes: bool, own: &[RuleResult]) -> Option<Change> {
         match request.action {
-            _ if request.cost == 0 => KeyAction::Nothing,
-            Action::Peek => KeyAction::Nothing,
-            Action::Refund => KeyAction::Refund,
-            Action::Check if !all.iter().any(RuleResult::denies) => KeyAction::Take,
+            _ if request.cost == 0 => None,
+            Action::Peek => None,
+            Action::Refund => Some(Change::Refund),
+            Action::Check if passes => Some(Change::Take { closes: false }),
+            Action::Check if own.iter().any(|result| result.closed) => None,
             Action::Check => {
                 let closes = request.penalty_ms.is_some() && own.iter().any(RuleResult::denies);
-                let writes = (request.force || closes) && !own.iter().any(|result| result.closed);
-                if writes {
-                    KeyAction::Deny { counts: request.force, closes }
-                } else {
-                    KeyAction::Nothing
+                match request.force {
+                    true => Some(Change::Take { closes }),
+                    false => closes.then_some(Change::Close),
                 }
             }
         }
     }
 }
 
+/// A limiter, with what a call found out about it.
 // There is one for each key of a call, on the stack: a box would cost every call an allocation.
 #[allow(clippy::large_enum_variant)]
-enum Evaluated<'r> {
+enum Limiter<'r> {
     Sliding(SlidingLimiter<'r>),
     String(StringLimiter<'r>),
 }
 
-type AllEvaluated<'r> = SmallVec<[Evaluated<'r>; 1]>;
-
-impl Evaluated<'_> {
-    fn write<K: LimiterKey>(
-        &mut self,
-        action: KeyAction,
-        results: &[RuleResult],
-        key: &mut K,
-    ) -> Result<Option<KeyWrite<'_>>> {
-        if action == KeyAction::Nothing {
-            return Ok(None);
+impl<'r> Limiter<'r> {
+    fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> Limiter<'r> {
+        match request.algorithm {
+            Algorithm::Sliding => Limiter::Sliding(SlidingLimiter::new(request, rules, clock)),
+            _ => Limiter::String(StringLimiter::new(request, rules, clock)),
         }
-        let expiry = key.expiry();
-        Ok(match self {
-            Evaluated::Sliding(limiter) => limiter.write(action, key.log()?, expiry)?.map(KeyWrite::Log),
-            Evaluated::String(limiter) => limiter.write(action, results, expiry)?.map(KeyWrite::String),
-        })
+    }
+
+    /// Appends the results of the key's rules. All that can be wrong with the call is an error here.
+    #[inline]
+    fn evaluate<K: LimiterKey>(&mut self, key: &mut K, results: &mut RuleResults) -> Result<()> {
+        match self {
+            Limiter::Sliding(limiter) => limiter.evaluate(key.log()?, results),
+            Limiter::String(limiter) => limiter.evaluate(key.text()?, results),
+        }
+    }
+
+    /// Changes the key. Returns whether there was anything to write.
+    #[inline]
+    fn apply<K: LimiterKey>(&mut self, change: Change, results: &[RuleResult], key: &mut K) -> bool {
+        match self {
+            Limiter::Sliding(limiter) => limiter.apply(change, key.set()),
+            Limiter::String(limiter) => limiter.apply(change, results, key),
+        }
     }
 }
 
-enum KeyWrite<'l> {
-    Log(LogWrite),
-    String(StringWrite<'l>),
+/// Runs a call: on all of its keys, or on none.
+pub fn run<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
+    let mut results = RuleResults::new();
+    let mut limiters: SmallVec<[Limiter; 1]> = SmallVec::new();
+    for key_rules in keys.iter_mut() {
+        limiters.push(Limiter::new(request, key_rules.rules, clock));
+        if let Some(limiter) = limiters.last_mut() {
+            limiter.evaluate(&mut key_rules.key, &mut results)?;
+        }
+    }
+    let passes = !results.iter().any(RuleResult::denies);
+    let (mut is_taken, mut is_changed) = (false, false);
+    let mut rest = results.as_slice();
+    for (limiter, key_rules) in limiters.iter_mut().zip(keys.iter_mut()) {
+        let own = rest.split_off(..key_rules.rules.len()).unwrap_or_default();
+        let Some(change) = Change::of(request, passes, own) else { continue };
+        is_taken = change == Change::Take { closes: false } && passes;
+        is_changed |= limiter.apply(change, own, &mut key_rules.key);
+    }
+    if is_taken || !(is_changed || request.action == Action::Refund) {
+        return Ok(Answer { results: in_order(keys, results), consumed: is_taken.then_some(request.cost) });
+    }
+    // The reply to a refund, a penalty or a forced call says how things stand afterwards. If somebody tampered with a part
+    // of a log that only this second look reads, it says how things stood before: what was written stays.
+    let after = look_again(request, clock, keys);
+    Ok(after.unwrap_or_else(|_| Answer { results: in_order(keys, results), consumed: None }))
 }
 
+/// What a peek would answer.
+#[cold]
+fn look_again<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
+    let cost = if request.action == Action::Refund { 0 } else { request.cost };
+    let peek = Request { action: Action::Peek, cost, ..request.clone() };
+    let mut results = RuleResults::new();
+    for key_rules in keys.iter_mut() {
+        Limiter::new(&peek, key_rules.rules, clock).evaluate(&mut key_rules.key, &mut results)?;
+    }
+    Ok(Answer { results: in_order(keys, results), consumed: None })
+}
+
+/// Sorts results from the order of the keys into the order of the call's rules.
+fn in_order<K>(keys: &[KeyRules<K>], results: RuleResults) -> RuleResults {
+    if keys.len() == 1 {
+        return results;
+    }
+    let mut ordered = smallvec![RuleResult::default(); results.len()];
+    let positions = keys.iter().flat_map(|key_rules| key_rules.positions);
+    for (position, result) in positions.zip(results) {
+        if let Some(place) = ordered.get_mut(*position) {
+            *place = result;
+        }
+    }
+    ordered
+}
+
+pub(super) type RuleResults = SmallVec<[RuleResult; 2]>;
+
+/// What one rule says of a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RuleResult {
+    /// The most that the rule ever lets through at once.
+    pub capacity: u64,
+    pub remaining: u64,
+    pub wait: RetryAfter,
+    /// Microseconds until it is fully replenished, if the call is not taken.
+    pub reset: u128,
+    /// The same if the call is taken.
+    pub reset_if_taken: u128,
+    pub closed: bool,
+}
+
+impl RuleResult {
+    /// The same result with all waits longer by this: they count from the caller's clock, which may be behind the one that
+    /// decides.
+    pub fn shift_waits(self, behind: u128) -> RuleResult {
+        let later = |wait: u128| if wait == 0 { 0 } else { wait.saturating_add(behind) };
+        RuleResult {
+            wait: match self.wait {
+                RetryAfter::Micros(wait) => RetryAfter::Micros(later(wait)),
+                other => other,
+            },
+            reset: later(self.reset),
+            reset_if_taken: later(self.reset_if_taken),
+            ..self
+        }
+    }
+
+    /// The same result for a limiter that a penalty closes for this long.
+    pub fn closed_for(self, micros: u128, cost: u64) -> RuleResult {
+        RuleResult {
+            remaining: 0,
+            wait: if cost == 0 { RetryAfter::None } else { self.wait.max(RetryAfter::Micros(micros)) },
+            reset: self.reset.max(micros),
+            closed: true,
+            ..self
+        }
+    }
+
+    pub fn denies(&self) -> bool {
+        self.wait != RetryAfter::None
+    }
+
+    pub fn verdict(&self, number: u64, consumed: Option<u64>) -> Verdict {
+        Verdict {
+            limited: self.denies(),
+            limit: self.capacity,
+            remaining: self.remaining.saturating_sub(consumed.unwrap_or(0)),
+            retry_after: self.wait,
+            reset_after: if consumed.is_some() { self.reset_if_taken } else { self.reset },
+            rule: if self.closed { 0 } else { number },
+        }
+    }
+}
+
+/// How long until a call could pass. In all algorithms the units left are a whole number, and a call passes if it costs no
+/// more than that. Otherwise `until_room` says how long to wait.
+pub(super) fn wait_for(cost: u64, remaining: u64, capacity: u64, until_room: impl FnOnce() -> u128) -> RetryAfter {
+    if cost <= remaining {
+        RetryAfter::None
+    } else if cost > capacity {
+        RetryAfter::Forever
+    } else {
+        RetryAfter::Micros(until_room())
+    }
+}
+
+/// The answer to a call: the results of all rules, in order.
 pub struct Answer {
     results: RuleResults,
+    /// What was taken from each.
     consumed: Option<u64>,
 }
 
 impl Answer {
+    /// The verdict that the rules make together: that of the longest wait, or of the fewest units left.
     pub fn verdict(&self) -> Result<Verdict> {
-        verdict(&self.results, self.consumed).ok_or_else(Error::no_rule)
+        let numbered = || (1_u64..).zip(&self.results);
+        // Strict comparisons: the first of equals stays.
+        let longest_wait = numbered().reduce(|best, next| if next.1.wait > best.1.wait { next } else { best });
+        // All rules lose the same cost, so that the rule with the fewest units left now is the one afterwards.
+        let fewest_left =
+            || numbered().reduce(|best, next| if next.1.remaining < best.1.remaining { next } else { best });
+        let reported = longest_wait.filter(|(_, result)| result.denies()).or_else(fewest_left);
+        let (number, result) = reported.ok_or_else(Error::no_rule)?;
+        Ok(result.verdict(number, self.consumed))
     }
 
     pub fn each(&self) -> impl ExactSizeIterator<Item = Verdict> + '_ {
@@ -138,84 +282,71 @@ impl Answer {
     }
 }
 
-/// Runs a call: on all of its keys, or on none.
-pub fn run<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
-    let (mut evaluated, mut results) = (AllEvaluated::new(), RuleResults::new());
-    for key_rules in keys.iter_mut() {
-        evaluate(request, key_rules.rules, clock, &mut key_rules.key, &mut results, &mut evaluated)?;
-    }
-    let mut is_taken = false;
-    let mut writes: SmallVec<[Option<KeyWrite>; 1]> = SmallVec::new();
-    let mut rest = results.as_slice();
-    for (evaluated, key_rules) in evaluated.iter_mut().zip(keys.iter_mut()) {
-        let own = rest.split_off(..key_rules.rules.len()).unwrap_or_default();
-        let action = KeyAction::of(request, &results, own);
-        is_taken = action == KeyAction::Take;
-        writes.push(evaluated.write(action, own, &mut key_rules.key)?);
-    }
-    // From here on nothing can fail: the type of each key was checked above.
-    let mut is_changed = false;
-    for (write, key_rules) in writes.iter().zip(keys.iter_mut()) {
-        match write {
-            None => continue,
-            Some(KeyWrite::Log(write)) => write.apply(key_rules.key.log()?),
-            Some(KeyWrite::String(write)) => key_rules.key.write_string(write),
-        }
-        is_changed = true;
-    }
-    if is_taken || !(is_changed || request.action == Action::Refund) {
-        return Ok(Answer { results: in_order(keys, results), consumed: is_taken.then_some(request.cost) });
-    }
-    // A refund, a penalty and a call that was forced are told how things stand afterwards. If somebody tampered with a
-    // log where only this second look reads it, they are told how things stood before: what was written stays.
-    let told = afterwards(request, clock, keys);
-    Ok(told.unwrap_or_else(|_| Answer { results: in_order(keys, results), consumed: None }))
+/// The reply to the client. All fields except `limited` are about the rule that `rule` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub limited: bool,
+    /// The most that the rule lets through at once.
+    pub limit: u64,
+    pub remaining: u64,
+    pub retry_after: RetryAfter,
+    /// Microseconds until that rule is fully replenished.
+    pub reset_after: u128,
+    /// From 1, in the order of the call; 0 for a limiter that a penalty closed.
+    pub rule: u64,
 }
 
-#[cold]
-fn afterwards<K: LimiterKey>(request: &Request, clock: Clock, keys: &mut [KeyRules<K>]) -> Result<Answer> {
-    let cost = if request.action == Action::Refund { 0 } else { request.cost };
-    let peek = Request { action: Action::Peek, cost, ..request.clone() };
-    let mut results = RuleResults::new();
-    for key_rules in keys.iter_mut() {
-        evaluate(&peek, key_rules.rules, clock, &mut key_rules.key, &mut results, &mut SmallVec::new())?;
+impl Verdict {
+    /// `[limited, limit, remaining, retry_after_ms, reset_after_ms, rule]`
+    pub fn reply(&self) -> [i64; 6] {
+        let (limited, reset) = (i64::from(self.limited), millis_rounded_up(self.reset_after));
+        [limited, integer(self.limit), integer(self.remaining), self.retry_ms(), reset, integer(self.rule)]
     }
-    Ok(Answer { results: in_order(keys, results), consumed: None })
-}
 
-/// Evaluates the rules of one key: appends their results, and the state from which the write is computed.
-#[inline]
-fn evaluate<'r, K: LimiterKey>(
-    request: &'r Request,
-    rules: &'r [Rule],
-    clock: Clock,
-    key: &mut K,
-    results: &mut RuleResults,
-    evaluated: &mut AllEvaluated<'r>,
-) -> Result<()> {
-    if request.algorithm == Algorithm::Sliding {
-        let limiter = SlidingLimiter::evaluate(request, rules, clock, key.log()?, results)?;
-        evaluated.push(Evaluated::Sliding(limiter));
-        return Ok(());
-    }
-    evaluated.push(Evaluated::String(StringLimiter::new(request, rules, clock)));
-    match evaluated.last_mut() {
-        Some(Evaluated::String(limiter)) => limiter.evaluate(key.text()?, results),
-        _ => Ok(()),
-    }
-}
-
-/// Sorts results from the order of the keys into the order of the call's rules.
-fn in_order<K>(keys: &[KeyRules<K>], results: RuleResults) -> RuleResults {
-    if keys.len() == 1 {
-        return results;
-    }
-    let mut ordered = smallvec![RuleResult::default(); results.len()];
-    let positions = keys.iter().flat_map(|key_rules| key_rules.positions);
-    for (position, result) in positions.zip(results) {
-        if let Some(place) = ordered.get_mut(*position) {
-            *place = result;
+    fn retry_ms(&self) -> i64 {
+        match self.retry_after {
+            RetryAfter::None => 0,
+            RetryAfter::Micros(wait) => millis_rounded_up(wait),
+            RetryAfter::Forever => -1,
         }
     }
-    ordered
+
+    pub fn json(&self) -> String {
+        format!("{{\"limited\":{},\"rule\":{},{}}}", self.limited, self.rule, self.json_numbers())
+    }
+
+    /// For a lease, whose token is in the place of the rule.
+    pub fn lease_json(&self) -> String {
+        format!("{{\"limited\":{},{},\"token\":{}}}", self.limited, self.json_numbers(), self.rule)
+    }
+
+    fn json_numbers(&self) -> String {
+        let [_, limit, remaining, retry, reset, _] = self.reply();
+        format!("\"limit\":{limit},\"remaining\":{remaining},\"retry_after_ms\":{retry},\"reset_after_ms\":{reset}")
+    }
+
+    /// `[limited, limit, remaining, retry_after, reset_after]` in seconds, as redis-cell returns it. `retry_after` is
+    /// -1 for a call that passes. Parts of a second round up, but parts of a millisecond do not.
+    pub fn cell_reply(&self) -> [i64; 5] {
+        let seconds = |micros: u128| millis(micros).saturating_add(999) / 1_000;
+        let retry = match self.retry_after {
+            RetryAfter::Micros(wait) => seconds(wait),
+            RetryAfter::None | RetryAfter::Forever => -1,
+        };
+        [i64::from(self.limited), integer(self.limit), integer(self.remaining), retry, seconds(self.reset_after)]
+    }
+}
+
+fn integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// How long until a call could pass, on the caller's clock. Ordered so that the greatest is the one to report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RetryAfter {
+    #[default]
+    None,
+    /// 128 bits, because the largest bucket at the slowest rate takes longer to fill than 64 bits can say.
+    Micros(u128),
+    Forever,
 }

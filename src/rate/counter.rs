@@ -1,34 +1,29 @@
-//! `COUNTER`: the counts of the current and the previous window, aligned to the epoch. The previous one counts for the
-//! part of it that is still within a sliding window. Stored as the millisecond of the newest unit and the counts then.
+//! `COUNTER`: windows that are aligned to the epoch. The previous one counts for the part of it that is within the last
+//! `window`, as if its units had come evenly. What is stored is the time of the newest unit, and the counts then.
 
+use super::call::{wait_for, RuleResult};
 use super::clock::MICROS_OF_MILLI;
-use super::rule::Rule;
-use super::strings::RuleEvaluation;
-use super::verdict::{wait_for, RuleResult};
-use super::window::{WindowState, MAX_UNITS};
-use crate::error::Result;
+use super::request::Rule;
+use super::text::{WindowState, MAX_UNITS};
 
-/// What the rule says at `at`, which is not before the state.
-pub(super) fn evaluate(state: Option<WindowState>, rule: &Rule, cost: u64, at: i64) -> Result<RuleEvaluation> {
+/// The result at `at`, which is not before the state, and the state if the cost is counted.
+pub(super) fn evaluate(state: Option<WindowState>, rule: &Rule, cost: u64, at: i64) -> (RuleResult, WindowState) {
     let counts = Counts::at(state, rule.micros(), at);
     let capacity = rule.limit;
     let remaining = capacity.saturating_sub(counts.weight());
     let current = counts.current.saturating_add(cost).min(MAX_UNITS);
-    Ok(RuleEvaluation {
-        result: RuleResult {
-            capacity,
-            remaining,
-            wait: wait_for(cost, remaining, capacity, || Ok(counts.wait(capacity, cost).into()))?,
-            reset: counts.reset().into(),
-            reset_if_taken: Counts { current: 1, ..counts }.reset().into(),
-            closed: false,
-        },
-        taken: Counts { current, ..counts }.state(at),
-        most: capacity.into(),
-    })
+    let result = RuleResult {
+        capacity,
+        remaining,
+        wait: wait_for(cost, remaining, capacity, || counts.wait(capacity, cost).into()),
+        reset: counts.reset().into(),
+        reset_if_taken: Counts { current: 1, ..counts }.reset().into(),
+        closed: false,
+    };
+    (result, Counts { current, ..counts }.state(at))
 }
 
-/// Gives units back to the current window, then to the previous one; `None` if there is nothing to give back.
+/// Gives units back to the current window, then to the previous one; `None` if both are empty.
 pub(super) fn refund(state: WindowState, rule: &Rule, units: u64, at: i64) -> Option<WindowState> {
     let counts = Counts::at(Some(state), rule.micros(), at);
     let rest = units.saturating_sub(counts.current);
@@ -37,7 +32,7 @@ pub(super) fn refund(state: WindowState, rule: &Rule, units: u64, at: i64) -> Op
     (counts.current > 0 || counts.previous > 0).then(|| Counts { current, previous, ..counts }.state(at))
 }
 
-/// The two counts as of a moment, and how far that is from the end of its window.
+/// The units of both windows at a moment, and how far that is from the end of its window.
 #[derive(Clone, Copy)]
 struct Counts {
     previous: u64,
@@ -50,7 +45,7 @@ struct Counts {
 impl Counts {
     fn at(state: Option<WindowState>, window: u64, at: i64) -> Counts {
         let at = at.unsigned_abs();
-        // Windows are 1 ms or longer; the bounds keep a division by zero out of reach of any mistake.
+        // A rule's window is never 0: this says so to the compiler, and to who reads the divisions.
         let window = window.max(1);
         let index = at / window;
         let (previous, current) = match state {
@@ -69,30 +64,32 @@ impl Counts {
         WindowState { at_ms, amount: self.current.into(), previous: self.previous }
     }
 
-    /// Units that count now, rounded up: c + p(W − e)/W.
+    /// Units that count now, rounded up: current + previous × to_end / window.
     fn weight(self) -> u64 {
         let share = product(self.previous, self.to_end).div_ceil(u128::from(self.window));
         self.current.saturating_add(u64::try_from(share).unwrap_or(u64::MAX))
     }
 
-    /// The least wait after which `cost`, which fits `limit` but not now, passes: either the previous window's share
-    /// shrinks enough before the current one ends, or the current window has to become the previous one and shrink.
+    /// How long until `cost`, which `limit` could allow but does not now, passes. The call passes as soon as the window
+    /// before counts for no more than what `limit` leaves free.
     fn wait(self, limit: u64, cost: u64) -> u64 {
-        let free_after = |counted: u64| limit.saturating_sub(cost).checked_sub(counted);
-        match free_after(self.current) {
-            Some(free) => self.to_end.saturating_sub(self.bearable(free, self.previous)),
+        let free_beside = |current: u64| limit.saturating_sub(cost).checked_sub(current);
+        match free_beside(self.current) {
+            // In this window, because the previous one counts for less and less.
+            Some(free) => self.to_end.saturating_sub(self.to_end_when_at_most(free, self.previous)),
+            // In the next one: this one is then the previous one, and the next one is empty.
             None => {
-                let free = free_after(0).unwrap_or(0);
-                let next_end = self.to_end.saturating_add(self.window);
-                next_end.saturating_sub(self.bearable(free, self.current))
+                let free = free_beside(0).unwrap_or(0);
+                let end_of_next = self.to_end.saturating_add(self.window);
+                end_of_next.saturating_sub(self.to_end_when_at_most(free, self.current))
             }
         }
     }
 
-    /// How far from the end of a window `units` of the one before weigh no more than `free`.
-    fn bearable(self, free: u64, units: u64) -> u64 {
-        let distance = product(free, self.window).checked_div(u128::from(units));
-        distance.and_then(|distance| u64::try_from(distance).ok()).unwrap_or(u64::MAX)
+    /// How far it is to the end of a window when `units` of the window before it begin to count for no more than `free`.
+    fn to_end_when_at_most(self, free: u64, units: u64) -> u64 {
+        let to_end = product(free, self.window).checked_div(u128::from(units));
+        to_end.and_then(|to_end| u64::try_from(to_end).ok()).unwrap_or(u64::MAX)
     }
 
     fn reset(self) -> u64 {

@@ -4,6 +4,9 @@
 
 use smallvec::SmallVec;
 
+use super::request::MAX_WINDOW_MS;
+use crate::duration::{longest_unit, parse_duration};
+
 /// The text of a string limiter, or an element of a log. Most are short enough to need no allocation.
 pub type ShortText = SmallVec<[u8; 64]>;
 
@@ -67,4 +70,23 @@ pub(super) fn push(text: &mut ShortText, number: u64) {
     let start = text.len();
     text.resize(start.saturating_add(width(number.into())), b'0');
     fill(text.get_mut(start..).unwrap_or_default(), number.into());
+}
+
+/// Appends a duration with the longest unit of which it is a multiple: `500ms`, `90s`, `1m`, `12h`, `366d`.
+pub(super) fn push_duration(text: &mut ShortText, millis: u64) {
+    let (unit, length) = longest_unit(millis);
+    text.extend_from_slice(itoa::Buffer::new().format(millis.checked_div(length).unwrap_or(0)).as_bytes());
+    text.extend_from_slice(unit.as_bytes());
+}
+
+/// Parses a duration from 1 ms to 366 days.
+pub(super) fn millis(text: &[u8]) -> Option<u64> {
+    parse_duration(text, 1..=MAX_WINDOW_MS)
+}
+
+/// Parses what [`push_duration`] wrote: another form of the same duration is not accepted.
+pub(super) fn stored_millis(text: &[u8]) -> Option<u64> {
+    let millis = millis(text)?;
+    let number = text.strip_suffix(longest_unit(millis).0.as_bytes())?;
+    matches!((number.first()?, number.last()?), (b'1'..=b'9', b'0'..=b'9')).then_some(millis)
 }

@@ -1,16 +1,15 @@
 //! `FIXED`: a window [start, start + window) that opens with its first unit, in the millisecond of that unit.
-//! `CALENDAR`: the same with the windows of a calendar. Stored as the start of the open window and its units.
+//! `CALENDAR`: the same with the windows of a calendar. What is stored is the start of the latest window, and its units.
 
+use super::call::{wait_for, RuleResult};
 use super::clock::{micros_of, MICROS_OF_MILLI};
-use super::rule::{Rule, Window};
-use super::strings::RuleEvaluation;
-use super::verdict::{wait_for, RuleResult};
-use super::window::{WindowState, MAX_UNITS};
+use super::request::{Rule, Window};
+use super::text::{WindowState, MAX_UNITS};
 use crate::calendar::Cycle;
-use crate::error::Result;
 
-/// What the rule says at `at`, which is not before the state.
-pub(super) fn evaluate(state: Option<WindowState>, rule: &Rule, cost: u64, at: i64) -> Result<RuleEvaluation> {
+/// The result at `at`, which is not before the state, and the state if the cost is counted.
+pub(super) fn evaluate(state: Option<WindowState>, rule: &Rule, cost: u64, at: i64) -> (RuleResult, WindowState) {
+    // The window that is open, or the one that a unit would open now.
     let (start, end) = window_at(rule, at);
     let open = state.filter(|state| is_open(state, rule, start));
     let (start, end) = match (open, rule.window) {
@@ -18,30 +17,29 @@ pub(super) fn evaluate(state: Option<WindowState>, rule: &Rule, cost: u64, at: i
         _ => (start, end),
     };
     let used = open.map_or(0, |state| state.units());
-    let closes = u128::try_from(micros_of(end).saturating_sub(at)).unwrap_or(0);
     let remaining = rule.limit.saturating_sub(used);
+    // All units come back at once, when the window ends.
+    let until_end = u128::try_from(micros_of(end).saturating_sub(at)).unwrap_or(0);
+    let result = RuleResult {
+        capacity: rule.limit,
+        remaining,
+        wait: wait_for(cost, remaining, rule.limit, || until_end),
+        reset: if used > 0 { until_end } else { 0 },
+        reset_if_taken: until_end,
+        closed: false,
+    };
     let amount = used.saturating_add(cost).min(MAX_UNITS).into();
-    Ok(RuleEvaluation {
-        result: RuleResult {
-            capacity: rule.limit,
-            remaining,
-            wait: wait_for(cost, remaining, rule.limit, || Ok(closes))?,
-            reset: if used > 0 { closes } else { 0 },
-            reset_if_taken: closes,
-            closed: false,
-        },
-        taken: WindowState { at_ms: start, amount, previous: 0 },
-        most: rule.limit.into(),
-    })
+    (result, WindowState { at_ms: start, amount, previous: 0 })
 }
 
+/// Gives units back to the open window; `None` if none is open.
 pub(super) fn refund(state: WindowState, rule: &Rule, units: u64, at: i64) -> Option<WindowState> {
     let (start, _) = window_at(rule, at);
     let amount = state.amount.saturating_sub(units.into());
     is_open(&state, rule, start).then_some(WindowState { amount, ..state })
 }
 
-/// The window that a unit would open now.
+/// Start and end of the window that a unit would open now, in milliseconds.
 fn window_at(rule: &Rule, at: i64) -> (u64, u64) {
     let at_ms = at.max(0).unsigned_abs() / MICROS_OF_MILLI;
     match rule.window {
@@ -55,7 +53,7 @@ fn window_at(rule: &Rule, at: i64) -> (u64, u64) {
     }
 }
 
-/// Whether the window is that of a unit which would open one at `start`.
+/// Whether a window is still open when a unit without one would open one at `start`.
 fn is_open(state: &WindowState, rule: &Rule, start: u64) -> bool {
     match rule.window {
         Window::Millis(millis) => start < state.at_ms.saturating_add(millis),

@@ -7,8 +7,8 @@
 
 use std::ops::Bound;
 
+use super::call::{RetryAfter, RuleResult, Verdict};
 use super::clock::{millis_rounded_up, Clock, MAX_MICROS, MAX_MILLIS, MICROS_OF_MILLI};
-use super::verdict::{RetryAfter, RuleResult, Verdict};
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 use crate::zset::{Condition, SortedSet};
@@ -46,7 +46,7 @@ fn whole(score: f64) -> Option<i64> {
 }
 
 /// The leases of a key.
-pub struct Holders<'s, S> {
+pub struct Leases<'s, S> {
     set: &'s mut S,
     clock: Clock,
     /// The last token, 0 if there was none.
@@ -63,13 +63,13 @@ fn checked_end(score: f64) -> Result<i64> {
     lease_end(score).ok_or_else(Error::not_leases)
 }
 
-impl<'s, S: SortedSet> Holders<'s, S> {
-    pub fn new(set: &'s mut S, clock: Clock) -> Result<Holders<'s, S>> {
+impl<'s, S: SortedSet> Leases<'s, S> {
+    pub fn new(set: &'s mut S, clock: Clock) -> Result<Leases<'s, S>> {
         let last = match set.first(..) {
             Some((element, score)) => last_token(score, element.as_ref()).ok_or_else(Error::not_leases)?,
             None => 0,
         };
-        Ok(Holders { set, clock, last, at: clock.not_before(None) })
+        Ok(Leases { set, clock, last, at: clock.not_before(None) })
     }
 
     /// How many leases are held, and the microseconds until the next one ends.

@@ -12,10 +12,9 @@
 use std::ops::Bound;
 
 use super::clock::MAX_MICROS;
-use super::digits::{self, ShortText};
-use super::duration::{push_duration, stored_millis};
+use super::digits::{self, push_duration, stored_millis, ShortText};
 use super::lease::is_leases;
-use super::rule::MAX_LIMIT;
+use super::request::MAX_LIMIT;
 use super::LEASES;
 use crate::error::{Error, Result};
 use crate::zset::SortedSet;
@@ -24,26 +23,26 @@ use crate::zset::SortedSet;
 pub struct Log<'s, S>(pub &'s mut S);
 
 impl<S: SortedSet> Log<'_, S> {
-    pub(super) fn oldest(&mut self) -> Result<Option<Entry>> {
+    pub(super) fn oldest(&mut self) -> Result<Option<LogEntry>> {
         let found = self.0.first(..);
         self.entry(found)
     }
 
     /// The last entry: of several in the newest microsecond the lexically last.
-    pub(super) fn newest(&mut self) -> Result<Option<Entry>> {
+    pub(super) fn newest(&mut self) -> Result<Option<LogEntry>> {
         let found = self.0.last(..);
         self.entry(found)
     }
 
     /// The first entry whose time is greater than `micros`, which may be negative.
-    pub(super) fn first_after(&mut self, micros: i64) -> Result<Option<Entry>> {
+    pub(super) fn first_after(&mut self, micros: i64) -> Result<Option<LogEntry>> {
         let found = self.0.first((Bound::Excluded(micros as f64), Bound::Unbounded));
         self.entry(found)
     }
 
-    fn entry(&mut self, found: Option<(S::Element, f64)>) -> Result<Option<Entry>> {
+    fn entry(&mut self, found: Option<(S::Element, f64)>) -> Result<Option<LogEntry>> {
         let Some((element, score)) = found else { return Ok(None) };
-        match Entry::decode(score, element.as_ref()) {
+        match LogEntry::decode(score, element.as_ref()) {
             None if is_leases(self.0) => Err(Error::holds_other(LEASES)),
             None => Err(Error::not_a_log()),
             entry => Ok(entry),
@@ -58,16 +57,16 @@ pub fn is_log<S: SortedSet>(set: &mut S) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     pub(super) micros: i64,
     pub(super) total: u64,
     pub(super) cost: u64,
     pub(super) window_ms: u64,
 }
 
-impl Entry {
+impl LogEntry {
     /// `None` for anything that a limiter would not have written.
-    pub fn decode(score: f64, element: &[u8]) -> Option<Entry> {
+    pub fn decode(score: f64, element: &[u8]) -> Option<LogEntry> {
         // The cast saturates and makes NaN 0, so that only a whole number in range survives the way back.
         let micros = score as i64;
         if !(0..=MAX_MICROS).contains(&micros) || micros as f64 != score {
@@ -83,10 +82,10 @@ impl Entry {
         };
         let window_ms = stored_millis(rest.strip_prefix(b"/")?)?;
         total.checked_add(cost)?;
-        Some(Entry { micros, total, cost, window_ms })
+        Some(LogEntry { micros, total, cost, window_ms })
     }
 
-    /// All units up to and including this entry. [`Entry::decode`] has checked that the sum fits.
+    /// All units up to and including this entry. [`LogEntry::decode`] has checked that the sum fits.
     pub(super) fn end(self) -> u64 {
         self.total.saturating_add(self.cost)
     }

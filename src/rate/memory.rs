@@ -1,8 +1,24 @@
 //! A limiter's key in memory, for tests and fuzzing.
 
 use super::*;
+use crate::command;
+use crate::docs::Keywords;
 use crate::error::Result;
+use crate::words::{Options, Words};
 use crate::zset::{MemorySet, SortedSet};
+
+/// The request of a command, from its words after the key.
+pub fn request(words: &[&[u8]], action: Action, max_log: u64) -> Result<Request> {
+    static CHECK: Keywords = Keywords::of(command::rate::CHECK.doc.syntax);
+    static PEEK: Keywords = Keywords::of(command::rate::PEEK.doc.syntax);
+    static REFUND: Keywords = Keywords::of(command::rate::REFUND.doc.syntax);
+    let keywords = match action {
+        Action::Check => &CHECK,
+        Action::Peek => &PEEK,
+        Action::Refund => &REFUND,
+    };
+    Request::parse(Options::in_front(Words::new(words), keywords), action, max_log)
+}
 
 /// A key, which may hold either kind of limiter. The expiry is kept with the set.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,22 +48,26 @@ impl LimiterKey for &mut Limiter {
         Ok(&mut self.log)
     }
 
+    fn set(&mut self) -> &mut MemorySet {
+        &mut self.log
+    }
+
     fn expiry(&self) -> Option<i64> {
         self.log.expiry()
     }
 
-    fn write_string(&mut self, write: &StringWrite) {
-        match write {
-            StringWrite::Set { text, expire_at_ms } => {
-                self.text = Some(text.to_vec());
-                self.log.expire_at(*expire_at_ms);
-            }
-            StringWrite::Overwrite { offset, bytes } => {
-                assert!(!bytes.is_empty() && self.log.expiry().is_some(), "an expiry that stays is there");
-                let text = self.text.as_mut().expect("only a text that is there is overwritten");
-                text[*offset..*offset + bytes.len()].copy_from_slice(bytes);
-            }
-            StringWrite::Unlink => **self = Limiter::default(),
-        }
+    fn set_text(&mut self, text: &[u8], expire_at_ms: i64) {
+        self.text = Some(text.to_vec());
+        self.log.expire_at(expire_at_ms);
+    }
+
+    fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
+        assert!(!bytes.is_empty() && self.log.expiry().is_some(), "an expiry that stays is there");
+        let text = self.text.as_mut().expect("only a text that is there is overwritten");
+        text[offset..offset + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn unlink(&mut self) {
+        **self = Limiter::default();
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A command parses its arguments with [`Request::parse`], opens each key as a [`LimiterKey`], and calls [`run`], which
 //! evaluates every key, writes, and returns the answer. A peek and a cost of 0 write nothing, nor does a denied call
-//! without `FORCE` or `PENALTY`. [`Holders`] does the same for leases.
+//! without `FORCE` or `PENALTY`. [`Leases`] does the same for leases.
 //!
 //! Times are microseconds since the epoch. All arithmetic uses integers: with doubles, rounding could let too many
 //! calls through.
@@ -11,36 +11,30 @@ mod call;
 mod clock;
 mod counter;
 mod digits;
-mod duration;
 mod fixed;
 mod gcra;
 mod lease;
-mod limiter_text;
 mod log;
 #[cfg(any(test, fuzzing))]
 pub mod memory;
 mod request;
-mod rule;
 mod sliding;
 mod strings;
-mod verdict;
-mod window;
+mod text;
 
 #[cfg(test)]
 mod tests;
 
-pub use call::{run, Answer, KeyRules, LimiterKey};
+pub use call::{run, Answer, KeyRules, LimiterKey, Verdict};
 pub use clock::Clock;
-pub use duration::parse_duration;
-pub use lease::{is_leases, token, Holders};
-pub use limiter_text::SHORTEST_TEXT;
-pub use log::{is_log, Entry};
-pub use request::{parse_key_count, parse_now, Action, Algorithm, Request, RuleList};
-pub use rule::{parse_limit, Rule};
-pub use strings::{is_string_limiter, StringWrite};
-pub use verdict::Verdict;
+pub use lease::{is_leases, token, Leases};
+pub use log::{is_log, LogEntry};
+pub use request::{
+    parse_duration, parse_key_count, parse_limit, parse_now, Action, Algorithm, Request, Rule, RuleList,
+};
+pub use text::{is_string_limiter, SHORTEST_TEXT};
 
 /// What a limiter's key may hold, for errors.
 pub const LOG: &str = "a SLIDING limiter, a sorted set";
 pub const LEASES: &str = "leases, a sorted set";
-pub const NUMBERS: &str = "a FIXED, COUNTER, GCRA or CALENDAR limiter, a string";
+pub const STRING_LIMITER: &str = "a FIXED, COUNTER, GCRA or CALENDAR limiter, a string";

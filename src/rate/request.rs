@@ -1,17 +1,73 @@
-//! The arguments of `RATE.CHECK` and similar commands, after the keys. All are read and checked here, before a key is
-//! opened.
+//! Rules, and the other arguments of `RATE.CHECK` and similar commands after the keys. All are read and checked here,
+//! before a key is opened.
 
 use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
-use super::clock::{micros_of, MAX_MILLIS};
-use super::duration::{parse_duration, MAX_WINDOW_MS};
-use super::rule::{Rule, Window, MAX_LIMIT};
-use crate::calendar::Offset;
-use crate::duration::duration_text;
+use super::clock::{micros_of, MAX_MILLIS, MICROS_OF_MILLI};
+use crate::calendar::{Offset, Unit};
+use crate::duration::{duration_in, duration_text, MILLIS_OF_DAY};
 use crate::error::{Error, Result};
-use crate::words::{Setting, Word, Words};
+use crate::words::{Options, Word};
+
+pub(super) const MAX_WINDOW_MS: u64 = 366 * MILLIS_OF_DAY;
+
+/// The largest limit, the largest bucket, and the largest cost.
+pub(super) const MAX_LIMIT: u64 = 1_000_000_000;
+
+/// How long the units of a rule count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Window {
+    /// 1 ms to 366 days.
+    Millis(u64),
+    /// Only with `CALENDAR`.
+    Calendar(Unit, Offset),
+}
+
+/// A rule. Its numbers are always within their bounds, so sums and products in the algorithms cannot overflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub(super) limit: u64,
+    pub(super) window: Window,
+    /// The size of a bucket of `GCRA`, if the rule names it.
+    pub(super) burst: Option<u64>,
+}
+
+impl Rule {
+    /// `limit`, `window` and `burst` as the client wrote them, in two words or split at the slashes of one.
+    pub(super) fn parse(limit: &[u8], window: Option<&[u8]>, burst: Option<&[u8]>) -> Result<Rule> {
+        let limit = parse_limit(limit)?;
+        let window = parse_window(window.ok_or_else(|| Error::limit_without_window(limit))?)?;
+        let burst = burst.map(|burst| burst.number_in("burst", 1..=MAX_LIMIT)).transpose()?;
+        Ok(Rule { limit, window, burst })
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        self.burst.unwrap_or(self.limit)
+    }
+
+    /// The length of the window in milliseconds; a calendar's windows have none.
+    pub(super) fn millis(&self) -> u64 {
+        match self.window {
+            Window::Millis(millis) => millis,
+            Window::Calendar(..) => 0,
+        }
+    }
+
+    pub(super) fn micros(&self) -> u64 {
+        self.millis().saturating_mul(MICROS_OF_MILLI)
+    }
+
+    /// `micros` + window; neither comes near the end of an i64.
+    pub(super) fn window_after(&self, micros: i64) -> i64 {
+        micros.saturating_add_unsigned(self.micros())
+    }
+
+    pub(super) fn window_before(&self, micros: i64) -> i64 {
+        micros.saturating_sub_unsigned(self.micros())
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
@@ -62,58 +118,56 @@ pub struct Request {
 
 impl Request {
     /// `rule [rule ...] [options]`; `max_log` is the largest limit of a `SLIDING` rule.
-    pub fn parse<W: Word>(mut words: Words<W>, action: Action, max_log: u64) -> Result<Request> {
-        let mut rules = parse_rules(&mut words)?;
-        let (mut algorithm, mut burst, mut offset) = (Setting::default(), Setting::default(), Setting::default());
-        let (mut cost, mut penalty_ms, mut now_ms) = (Setting::default(), Setting::default(), Setting::default());
-        let (mut force, mut each, mut json) = (Setting::default(), Setting::default(), Setting::default());
-        while let Some(word) = words.next() {
-            match word.upper().as_slice() {
-                b"SLIDING" => algorithm.set(Algorithm::Sliding, "algorithm")?,
-                b"FIXED" => algorithm.set(Algorithm::Fixed, "algorithm")?,
-                b"COUNTER" => algorithm.set(Algorithm::Counter, "algorithm")?,
-                b"GCRA" => algorithm.set(Algorithm::Gcra, "algorithm")?,
-                b"CALENDAR" => algorithm.set(Algorithm::Calendar, "algorithm")?,
-                b"BURST" => burst.set(words.value_of("BURST")?.number_in("BURST", 1..=MAX_LIMIT)?, "BURST")?,
-                b"COST" => cost.set(words.value_of("COST")?.number_in("COST", 0..=MAX_LIMIT)?, "COST")?,
-                b"NOW" => now_ms.set(words.value_of("NOW")?.number_in("NOW", 0..=MAX_MILLIS)?, "NOW")?,
-                b"EACH" => each.set((), "EACH")?,
-                b"JSON" => json.set((), "JSON")?,
-                b"FORCE" if action == Action::Check => force.set((), "FORCE")?,
-                b"PENALTY" if action == Action::Check => {
-                    penalty_ms.set(parse_duration("PENALTY", words.value_of("PENALTY")?)?, "PENALTY")?;
-                }
-                b"OFFSET" => {
-                    let value = words.value_of("OFFSET")?;
+    pub fn parse<W: Word>(mut options: Options<W>, action: Action, max_log: u64) -> Result<Request> {
+        let mut request = Request {
+            rules: parse_rules(&mut options)?,
+            algorithm: Algorithm::Sliding,
+            action,
+            cost: 1,
+            force: false,
+            penalty_ms: None,
+            now: None,
+            each: false,
+            json: false,
+            max_log,
+        };
+        let (mut burst, mut offset) = (None, None);
+        while let Some(option) = options.next()? {
+            match option {
+                "SLIDING" => request.algorithm = Algorithm::Sliding,
+                "FIXED" => request.algorithm = Algorithm::Fixed,
+                "COUNTER" => request.algorithm = Algorithm::Counter,
+                "GCRA" => request.algorithm = Algorithm::Gcra,
+                "CALENDAR" => request.algorithm = Algorithm::Calendar,
+                "BURST" => burst = Some(options.value()?.number_in("BURST", 1..=MAX_LIMIT)?),
+                "OFFSET" => {
+                    let value = options.value()?;
                     let parsed = Offset::parse(value.bytes());
-                    offset.set(parsed.ok_or_else(|| value.refuse("OFFSET", "+hh:mm or -hh:mm"))?, "OFFSET")?;
+                    offset = Some(parsed.ok_or_else(|| value.refuse("OFFSET", "+hh:mm or -hh:mm"))?);
                 }
-                _ => return Err(unknown_option(word, action)),
+                "COST" => request.cost = options.value()?.number_in("COST", 0..=MAX_LIMIT)?,
+                "FORCE" => request.force = true,
+                "PENALTY" => request.penalty_ms = Some(parse_duration("PENALTY", options.value()?)?),
+                "NOW" => request.now = Some(parse_now(options.value()?)?),
+                "EACH" => request.each = true,
+                "JSON" => request.json = true,
+                _ => return Err(options.unknown()),
             }
         }
-        let (algorithm, penalty_ms) = (algorithm.get().unwrap_or(Algorithm::Sliding), penalty_ms.get());
-        set_bursts(&mut rules, algorithm, burst.get())?;
-        set_windows(&mut rules, algorithm, offset.get())?;
-        if algorithm == Algorithm::Sliding {
-            if penalty_ms.is_some() {
+        if let Some(word) = options.words.peek() {
+            return Err(unknown_option(word, &options));
+        }
+        set_bursts(&mut request.rules, request.algorithm, burst)?;
+        set_windows(&mut request.rules, request.algorithm, offset)?;
+        if request.algorithm == Algorithm::Sliding {
+            if request.penalty_ms.is_some() {
                 return Err(Error::penalty_with_sliding());
             }
-            if let Some(over) = rules.iter().find(|rule| rule.limit > max_log) {
+            if let Some(over) = request.rules.iter().find(|rule| rule.limit > max_log) {
                 return Err(Error::limit_over_log(over.limit, max_log));
             }
         }
-        Ok(Request {
-            rules,
-            algorithm,
-            action,
-            cost: cost.get().unwrap_or(1),
-            force: force.is_set(),
-            penalty_ms,
-            now: now_ms.get().map(micros_of),
-            each: each.is_set(),
-            json: json.is_set(),
-            max_log,
-        })
+        Ok(request)
     }
 
     /// One rule of `GCRA`, as redis-cell's command has it: a bucket of `max_burst` + 1 units.
@@ -190,22 +244,16 @@ fn set_windows(rules: &mut RuleList, algorithm: Algorithm, offset: Option<Offset
     Ok(())
 }
 
-/// Every option, in the order in which an error names them.
-const OPTIONS: [&str; 13] = [
-    "SLIDING", "FIXED", "COUNTER", "GCRA", "CALENDAR", "BURST", "OFFSET", "COST", "FORCE", "PENALTY", "NOW", "EACH",
-    "JSON",
-];
-
 /// The rules in front of the options.
-fn parse_rules<W: Word>(words: &mut Words<W>) -> Result<RuleList> {
+fn parse_rules<W: Word>(options: &mut Options<W>) -> Result<RuleList> {
     let mut rules = RuleList::new();
-    while let Some(word) = words.peek() {
+    while let Some(word) = options.words.peek() {
         let bytes = word.bytes();
         // After a rule, what does not even begin like a number is an option, if misspelt, rather than a bad limit.
-        if !begins_like_number(bytes) && (!rules.is_empty() || is_option(bytes)) {
+        if !begins_like_number(bytes) && (!rules.is_empty() || options.is_keyword(bytes)) {
             break;
         }
-        words.next();
+        options.words.next();
         if rules.len() >= MAX_RULES {
             return Err(Error::too_many_rules(MAX_RULES));
         }
@@ -214,10 +262,11 @@ fn parse_rules<W: Word>(words: &mut Words<W>) -> Result<RuleList> {
         rules.push(match parts.next() {
             Some(window) => Rule::parse(limit, Some(window).filter(|window| !window.is_empty()), parts.next())?,
             None => {
-                // An option or another rule in one word means that the window was forgotten.
-                let is_window = |word: &[u8]| !is_option(word) && !word.contains(&b'/');
-                let window = words.peek().filter(|next| is_window(next.bytes()));
-                words.take_first(usize::from(window.is_some()));
+                // An option, or another rule in one word, means that the window was forgotten.
+                let is_window =
+                    |word: &[u8]| !word.contains(&b'/') && (begins_like_number(word) || !options.is_keyword(word));
+                let window = options.words.peek().filter(|next| is_window(next.bytes()));
+                options.words.take_first(usize::from(window.is_some()));
                 Rule::parse(limit, window.as_ref().map(Word::bytes), None)?
             }
         });
@@ -232,15 +281,28 @@ fn begins_like_number(word: &[u8]) -> bool {
     matches!(word.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'/'))
 }
 
-fn is_option(word: &[u8]) -> bool {
-    !begins_like_number(word) && OPTIONS.iter().any(|option| word.eq_ignore_ascii_case(option.as_bytes()))
+fn parse_window(text: &[u8]) -> Result<Window> {
+    match Unit::parse(text) {
+        // The offset is an option of the call, which comes later.
+        Some(unit) => Ok(Window::Calendar(unit, Offset::default())),
+        None => parse_duration("window", text).map(Window::Millis),
+    }
+}
+
+pub fn parse_limit(word: impl Word) -> Result<u64> {
+    word.number_in("limit", 1..=MAX_LIMIT)
+}
+
+/// A duration of 1 ms to 366 days.
+pub fn parse_duration(what: &str, word: impl Word) -> Result<u64> {
+    duration_in(word, what, 1..=MAX_WINDOW_MS)
 }
 
 #[cold]
-fn unknown_option(word: impl Word, action: Action) -> Error {
-    let is_valid = |option: &&str| action == Action::Check || !matches!(*option, "FORCE" | "PENALTY");
-    let valid: Vec<&str> = OPTIONS.into_iter().filter(is_valid).collect();
-    word.refuse("option", &valid.join(", ").replace(", JSON", " or JSON"))
+fn unknown_option<W: Word>(word: W, options: &Options<W>) -> Error {
+    let mut known: Vec<&str> = options.keywords().iter().map(|keyword| keyword.word).collect();
+    let last = known.pop().unwrap_or_default();
+    word.refuse("option", &format!("{} or {last}", known.join(", ")))
 }
 
 fn within(what: &'static str, value: i64, range: RangeInclusive<i64>) -> Result<u64> {

@@ -5,13 +5,10 @@
 //! entries are dropped when it moves, or once they are an eighth of the log: in steady traffic, a call that passes only
 //! adds one element.
 
-use super::call::KeyAction;
+use super::call::{wait_for, Change, RetryAfter, RuleResult, RuleResults};
 use super::clock::{micros_of, slack, Clock, MICROS_OF_MILLI};
-use super::digits::ShortText;
-use super::log::{Entry, Log};
-use super::request::Request;
-use super::rule::Rule;
-use super::verdict::{wait_for, RetryAfter, RuleResult, RuleResults};
+use super::log::{Log, LogEntry};
+use super::request::{Action, Request, Rule};
 use crate::error::{Error, Result};
 use crate::zset::{Condition, Direction, SortedSet};
 
@@ -21,60 +18,12 @@ const STEPS_BEFORE_BISECTION: usize = 4;
 /// Stale entries are dropped once one in this many of the log's units is theirs.
 const DROP_FRACTION: u64 = 8;
 
-/// What a call writes to its log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LogWrite {
-    /// A call that passes, or is forced.
-    Append {
-        /// The new element's score; exact in a double.
-        micros: i64,
-        element: ShortText,
-        /// Entries to drop: those with a time up to and including this one. `None` if there are none, or few.
-        drop_through: Option<i64>,
-        /// The expiry to set, in Unix ms. `None` if the key lasts long enough as it is.
-        expire_at_ms: Option<i64>,
-    },
-    Refund {
-        remove_newest: u64,
-        /// Then the newest remaining entry is replaced: its score, the old element, and the new one.
-        shorten: Option<(i64, ShortText, ShortText)>,
-    },
-}
-
-impl LogWrite {
-    /// Should the server refuse to remove entries, they stay: old ones count for nothing, and are dropped by the next
-    /// call; units that were to be given back stay taken.
-    pub(super) fn apply<S: SortedSet>(&self, set: &mut S) {
-        match self {
-            // Adds before it drops: a key that vanished in between would lose its expiry.
-            LogWrite::Append { micros, element, drop_through, expire_at_ms } => {
-                set.put(&S::Element::from(element), *micros as f64, Condition::Any);
-                if let Some(through) = drop_through {
-                    let _ = set.remove_through(*through);
-                }
-                if let Some(at_ms) = expire_at_ms {
-                    set.expire_at(*at_ms);
-                }
-            }
-            LogWrite::Refund { remove_newest, shorten } => {
-                let len = set.len();
-                if *remove_newest > 0 {
-                    let _ = set.remove_indexes(len.saturating_sub(*remove_newest), len.saturating_sub(1));
-                }
-                if let Some((micros, before, after)) = shorten {
-                    set.put(&S::Element::from(after), *micros as f64, Condition::Any);
-                    set.remove(&S::Element::from(before));
-                }
-            }
-        }
-    }
-}
-
-/// The result of a call on one log, before it is written.
-pub struct SlidingLimiter<'r> {
+/// A limiter in a log, and what a call found out about it.
+pub(super) struct SlidingLimiter<'r> {
     request: &'r Request,
     rules: &'r [Rule],
     clock: Clock,
+    /// The time of the call: not before the newest entry.
     at: i64,
     ends: Option<Ends>,
     /// The longest window that the log has seen, this call's included.
@@ -84,13 +33,23 @@ pub struct SlidingLimiter<'r> {
     stale_units: u64,
     /// The log is as long as it may be.
     must_drop_stale: bool,
+    refund: Refund,
 }
 
 /// A log that is not empty.
 #[derive(Clone, Copy)]
 struct Ends {
-    oldest: Entry,
-    newest: Entry,
+    oldest: LogEntry,
+    newest: LogEntry,
+}
+
+/// The entries that give back what a call gives back.
+#[derive(Default)]
+struct Refund {
+    /// So many of the newest are removed.
+    removed: u64,
+    /// Then the newest that is left is replaced by the second one.
+    shortened: Option<(LogEntry, LogEntry)>,
 }
 
 impl Ends {
@@ -101,7 +60,7 @@ impl Ends {
     }
 
     /// The first entry after a time; `None` if there is none.
-    fn first_after<S: SortedSet>(&self, log: &mut Log<S>, micros: i64) -> Result<Option<Entry>> {
+    fn first_after<S: SortedSet>(&self, log: &mut Log<S>, micros: i64) -> Result<Option<LogEntry>> {
         if self.oldest.micros > micros {
             Ok(Some(self.oldest))
         } else if self.newest.micros <= micros {
@@ -110,58 +69,75 @@ impl Ends {
             log.first_after(micros)
         }
     }
+
+    /// The units of all entries.
+    fn units(&self) -> Result<u64> {
+        units_between(self.oldest.total, self.newest.end())
+    }
 }
 
 impl<'r> SlidingLimiter<'r> {
-    /// Evaluates the rules of a key with its log. Appends the result of each rule.
-    pub fn evaluate<S: SortedSet>(
-        request: &'r Request,
-        rules: &'r [Rule],
-        clock: Clock,
-        set: &mut S,
-        results: &mut RuleResults,
-    ) -> Result<SlidingLimiter<'r>> {
-        let log = &mut Log(set);
-        let ends = Ends::of(log)?;
-        let at = clock.not_before(ends.map(|ends| ends.newest.micros));
-        let longest_ms =
-            rules.iter().map(Rule::millis).chain(ends.map(|ends| ends.newest.window_ms)).max().unwrap_or(0);
-        let mut limiter = SlidingLimiter {
+    pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> SlidingLimiter<'r> {
+        SlidingLimiter {
             request,
             rules,
             clock,
-            at,
-            ends,
-            longest_ms,
-            stale_through: at.saturating_sub(micros_of(longest_ms)),
+            at: 0,
+            ends: None,
+            longest_ms: 0,
+            stale_through: 0,
             stale_units: 0,
             must_drop_stale: false,
+            refund: Refund::default(),
+        }
+    }
+
+    /// Evaluates the rules of the key with its log. Appends the result of each rule.
+    pub fn evaluate<S: SortedSet>(&mut self, set: &mut S, results: &mut RuleResults) -> Result<()> {
+        let log = &mut Log(set);
+        self.ends = Ends::of(log)?;
+        let newest = self.ends.map(|ends| ends.newest);
+        self.at = self.clock.not_before(newest.map(|newest| newest.micros));
+        let windows = self.rules.iter().map(Rule::millis);
+        self.longest_ms = windows.chain(newest.map(|newest| newest.window_ms)).max().unwrap_or(0);
+        self.stale_through = self.at.saturating_sub(micros_of(self.longest_ms));
+        let Some(ends) = self.ends else {
+            results.extend(self.rules.iter().map(|rule| self.result_of_empty(rule)));
+            return Ok(());
         };
-        let Some(ends) = ends else {
-            results.extend(rules.iter().map(|rule| limiter.result_of_empty(rule)));
-            return Ok(limiter);
-        };
-        let first_live = ends.first_after(log, limiter.stale_through)?;
-        limiter.stale_units =
-            units_between(ends.oldest.total, first_live.map_or(ends.newest.end(), |live| live.total))?;
-        let full_until = limiter.full_until(log, first_live)?;
-        for rule in rules {
+        let first_live = ends.first_after(log, self.stale_through)?;
+        self.stale_units = units_between(ends.oldest.total, first_live.map_or(ends.newest.end(), |live| live.total))?;
+        let full_until = self.full_until(log, first_live)?;
+        let mut denies = false;
+        for rule in self.rules {
             let first = match first_live {
-                Some(live) if rule.millis() == longest_ms => Some(live),
-                _ => ends.first_after(log, rule.window_before(at))?,
+                Some(live) if rule.millis() == self.longest_ms => Some(live),
+                _ => ends.first_after(log, rule.window_before(self.at))?,
             };
-            let mut result = limiter.result(log, rule, ends, first)?;
+            let mut result = self.result(log, rule, ends, first)?;
             if let Some(until) = full_until {
                 result.remaining = 0;
-                result.wait = result.wait.max(RetryAfter::Micros(clock.until(until)));
+                result.wait = result.wait.max(RetryAfter::Micros(self.clock.until(until)));
             }
+            denies |= result.denies();
             results.push(result);
         }
-        Ok(limiter)
+        match self.request.action {
+            Action::Check if self.request.cost > 0 && (!denies || self.request.force) => self.check_total(ends),
+            Action::Refund => self.find_refund(log.0),
+            _ => Ok(()),
+        }
+    }
+
+    /// An error if the call cannot be counted.
+    fn check_total(&self, ends: Ends) -> Result<()> {
+        let cost = self.request.cost;
+        ends.newest.end().checked_add(cost).ok_or_else(|| Error::limiter_overflow(cost))?;
+        ends.units().map(drop)
     }
 
     /// When a full log has room for another entry. Stale entries do not count, because they are dropped first.
-    fn full_until<S: SortedSet>(&mut self, log: &mut Log<S>, first_live: Option<Entry>) -> Result<Option<i64>> {
+    fn full_until<S: SortedSet>(&mut self, log: &mut Log<S>, first_live: Option<LogEntry>) -> Result<Option<i64>> {
         let len = log.0.len();
         if len < self.request.max_log || self.request.cost == 0 {
             return Ok(None);
@@ -184,81 +160,92 @@ impl<'r> SlidingLimiter<'r> {
         log: &mut Log<S>,
         rule: &Rule,
         ends: Ends,
-        first: Option<Entry>,
+        first: Option<LogEntry>,
     ) -> Result<RuleResult> {
         let empty = self.result_of_empty(rule);
         let Some(first) = first else { return Ok(empty) };
         let used = units_between(first.total, ends.newest.end())?;
         let remaining = rule.limit.saturating_sub(used);
         let cost = self.request.cost;
-        let wait = wait_for(cost, remaining, rule.limit, || {
+        let mut until_room = 0;
+        if remaining < cost && cost <= rule.limit {
             let room_needed = rule.limit.saturating_sub(cost);
             let leaves = time_when_left(log, first, ends.newest, used.saturating_sub(room_needed))?;
-            Ok(self.clock.until(rule.window_after(leaves)))
-        })?;
+            until_room = self.clock.until(rule.window_after(leaves));
+        }
+        let wait = wait_for(cost, remaining, rule.limit, || until_room);
         let reset = if used > 0 { self.clock.until(rule.window_after(ends.newest.micros)) } else { 0 };
         Ok(RuleResult { remaining, wait, reset, ..empty })
     }
 
-    /// What to write to the log, if anything. `expiry` is that of the key.
-    pub(super) fn write<S: SortedSet>(
-        &self,
-        action: KeyAction,
-        set: &mut S,
-        expiry: Option<i64>,
-    ) -> Result<Option<LogWrite>> {
-        match action {
-            KeyAction::Nothing => Ok(None),
-            KeyAction::Take | KeyAction::Deny { .. } => self.take(expiry).map(Some),
-            KeyAction::Refund => self.refund(set),
+    /// Makes a change. Returns whether there was anything to write. A log is never closed.
+    ///
+    /// Should the server refuse to remove entries, they stay: old ones count for nothing, and are dropped by the next call;
+    /// units that were to be given back stay taken.
+    pub fn apply<S: SortedSet>(&self, change: Change, set: &mut S) -> bool {
+        match change {
+            Change::Take { .. } => self.append(set),
+            Change::Close => return false,
+            Change::Refund => return self.refund.apply(set),
         }
+        true
     }
 
-    fn take(&self, expiry: Option<i64>) -> Result<LogWrite> {
-        let cost = self.request.cost;
-        let (first, total) = self.ends.map_or((0, 0), |ends| (ends.oldest.total, ends.newest.end()));
-        total.checked_add(cost).ok_or_else(|| Error::limiter_overflow(cost))?;
-        let entry = Entry { micros: self.at, total, cost, window_ms: self.longest_ms };
-        let units = units_between(first, total)?;
-        let stale = self.stale_units;
+    fn append<S: SortedSet>(&self, set: &mut S) {
+        let (cost, expiry) = (self.request.cost, set.expiry());
+        let total = self.ends.map_or(0, |ends| ends.newest.end());
+        let units = self.ends.and_then(|ends| ends.units().ok()).unwrap_or(0).saturating_add(cost);
         let longest = self.longest_ms.saturating_mul(MICROS_OF_MILLI);
         let matters = self.clock.until(self.at).saturating_add(longest.into());
         let lasts = expiry.is_some_and(|at_ms| at_ms >= self.clock.expire_at_ms(matters));
+        let entry = LogEntry { micros: self.at, total, cost, window_ms: self.longest_ms };
+        // Adds before it drops: a key that vanished in between would lose its expiry.
+        set.put(&S::Element::from(&entry.element()), self.at as f64, Condition::Any);
         // Two more commands with a call cost less than one more with each of two calls.
-        let is_much = !lasts || stale.saturating_mul(DROP_FRACTION) >= units.saturating_add(cost);
-        let drops = self.must_drop_stale || (stale > 0 && is_much);
-        Ok(LogWrite::Append {
-            micros: self.at,
-            element: entry.element(),
-            drop_through: drops.then_some(self.stale_through),
-            expire_at_ms: (!lasts).then(|| self.clock.expire_at_ms(matters.saturating_add(slack(longest).into()))),
-        })
+        let is_much = !lasts || self.stale_units.saturating_mul(DROP_FRACTION) >= units;
+        if self.must_drop_stale || (self.stale_units > 0 && is_much) {
+            let _ = set.remove_through(self.stale_through);
+        }
+        if !lasts {
+            set.expire_at(self.clock.expire_at_ms(matters.saturating_add(slack(longest).into())));
+        }
     }
 
-    /// Gives the call's cost back: removes the newest entries, no further back than the call's longest window, and may
-    /// reduce the cost of one. The last entry of a log stays, with a cost of 0. `None` if there is nothing to give back.
-    fn refund<S: SortedSet>(&self, set: &mut S) -> Result<Option<LogWrite>> {
+    /// Finds what gives the call's cost back: the newest entries go, no further back than the call's longest window, and
+    /// one may get a lower cost. The last entry of a log stays, with a cost of 0.
+    fn find_refund<S: SortedSet>(&mut self, set: &mut S) -> Result<()> {
         let longest = self.rules.iter().map(Rule::micros).max().unwrap_or(0);
         let bound = self.at.saturating_sub_unsigned(longest);
         let (len, mut rest) = (set.len(), self.request.cost);
-        let (mut removed, mut shortened) = (0_u64, None);
+        let Refund { removed, shortened } = &mut self.refund;
         for (element, score) in set.cursor(.., Direction::Down) {
-            let entry = Entry::decode(score, element.as_ref()).ok_or_else(Error::not_a_log)?;
+            let entry = LogEntry::decode(score, element.as_ref()).ok_or_else(Error::not_a_log)?;
             if rest == 0 || entry.micros <= bound {
                 break;
             }
             if entry.cost > rest || removed.saturating_add(1) >= len {
-                shortened = Some((entry, Entry { cost: entry.cost.saturating_sub(rest), ..entry }));
+                let shorter = LogEntry { cost: entry.cost.saturating_sub(rest), ..entry };
+                *shortened = Some((entry, shorter)).filter(|(before, after)| before != after);
                 break;
             }
             rest = rest.saturating_sub(entry.cost);
-            removed = removed.saturating_add(1);
+            *removed = removed.saturating_add(1);
         }
-        let shorten = shortened
-            .filter(|(before, after)| before != after)
-            .map(|(before, after)| (before.micros, before.element(), after.element()));
-        let changed = removed > 0 || shorten.is_some();
-        Ok(changed.then_some(LogWrite::Refund { remove_newest: removed, shorten }))
+        Ok(())
+    }
+}
+
+impl Refund {
+    fn apply<S: SortedSet>(&self, set: &mut S) -> bool {
+        let len = set.len();
+        if self.removed > 0 {
+            let _ = set.remove_indexes(len.saturating_sub(self.removed), len.saturating_sub(1));
+        }
+        if let Some((before, after)) = self.shortened {
+            set.put(&S::Element::from(&after.element()), after.micros as f64, Condition::Any);
+            set.remove(&S::Element::from(&before.element()));
+        }
+        self.removed > 0 || self.shortened.is_some()
     }
 }
 
@@ -266,9 +253,9 @@ fn units_between(total: u64, end: u64) -> Result<u64> {
     end.checked_sub(total).ok_or_else(Error::not_a_log)
 }
 
-/// The time of the entry with which the oldest `units`, counted from `first`, have left the window. Totals grow with
-/// time, so this is a binary search by time, and takes O(log n) reads of the log.
-fn time_when_left<S: SortedSet>(log: &mut Log<S>, first: Entry, newest: Entry, units: u64) -> Result<i64> {
+/// The time of the entry that has to leave the window for `units` to have left it, counted from `first` on. Totals grow
+/// with time, so this is a binary search by time: O(log n) reads of the log.
+fn time_when_left<S: SortedSet>(log: &mut Log<S>, first: LogEntry, newest: LogEntry, units: u64) -> Result<i64> {
     if units <= first.cost {
         return Ok(first.micros);
     }
@@ -285,7 +272,7 @@ fn time_when_left<S: SortedSet>(log: &mut Log<S>, first: Entry, newest: Entry, u
         } else if units_between(first.total, next.end())? >= units {
             return Ok(next.micros);
         } else {
-            // The bounds only matter if somebody meddled with the log: the search ends all the same.
+            // In a log that nobody meddled with, this is `next.micros`. The bounds make the search end in any other too.
             low = next.micros.max(probe.saturating_add(1)).min(high);
         }
     }

@@ -8,7 +8,7 @@ use crate::config;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
 use crate::rate::{self, Action, Algorithm, Clock, KeyRules, Request, RuleList};
-use crate::server::{Access, Arg, Args, Call, Limiter};
+use crate::server::{Access, Arg, Call, Limiter, Options};
 use crate::stats;
 use crate::words::Word;
 
@@ -67,7 +67,7 @@ fn refund<'c>(call: &'c Call<'c>) -> Result<()> {
 fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let request = parse(args, action)?;
+    let request = parse(call.options_in_front(args), action)?;
     Request::check_windows(request.rules.iter())?;
     let key_rules = KeyRules::whole(Limiter::open(call, key, access), &request);
     run(call, &request, &mut [key_rules])
@@ -86,7 +86,7 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     if keys.len() as u64 != named {
         return Err(Error::key_count(named, keys.len()));
     }
-    let request = parse(args, Action::Check)?;
+    let request = parse(call.options_in_front(args), Action::Check)?;
     if request.rules.len() as u64 != named {
         return Err(Error::rule_count(named, request.rules.len()));
     }
@@ -107,8 +107,8 @@ fn all<'c>(call: &'c Call<'c>) -> Result<()> {
     run(call, &request, &mut keys)
 }
 
-fn parse(args: Args, action: Action) -> Result<Request> {
-    Request::parse(args, action, config::RATE_MAX_LOG.bound())
+fn parse(options: Options, action: Action) -> Result<Request> {
+    Request::parse(options, action, config::RATE_MAX_LOG.bound())
 }
 
 fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limiter<'c>>]) -> Result<()> {

@@ -4,10 +4,9 @@
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
-use crate::rate::{self, Clock, Holders};
+use crate::rate::{self, Clock, Leases};
 use crate::server::{Access, Arg, Args, Call, Limiter};
 use crate::stats;
-use crate::words::{Setting, Word};
 
 command! { ACQUIRE = acquire;
     Doc::write("rate.acquire", "key limit lease [NOW now:ms] [JSON]",
@@ -35,9 +34,9 @@ fn acquire<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let limit = rate::parse_limit(args.required()?.bytes())?;
     let lease = lease(&mut args)?;
-    let options = LeaseOptions::parse(args, true)?;
+    let options = LeaseOptions::parse(call, args)?;
     let mut limiter = Limiter::open(call, key, Access::Write);
-    let verdict = Holders::new(limiter.leases()?, options.clock(call))?.acquire(limit, lease)?;
+    let verdict = Leases::new(limiter.leases()?, options.clock(call))?.acquire(limit, lease)?;
     stats::LEASES.add(verdict.limited);
     let reply = call.reply();
     if options.json {
@@ -53,9 +52,9 @@ fn renew<'c>(call: &'c Call<'c>) -> Result<()> {
     let key = args.text()?;
     let token = token(args.required()?)?;
     let lease = lease(&mut args)?;
-    let options = LeaseOptions::parse(args, false)?;
+    let options = LeaseOptions::parse(call, args)?;
     let mut limiter = Limiter::open(call, key, Access::Write);
-    let renewed = Holders::new(limiter.leases()?, options.clock(call))?.renew(token, lease)?;
+    let renewed = Leases::new(limiter.leases()?, options.clock(call))?.renew(token, lease)?;
     call.reply().integer(i64::from(renewed));
     Ok(())
 }
@@ -71,7 +70,7 @@ fn release<'c>(call: &'c Call<'c>) -> Result<()> {
     tokens.dedup();
     let mut limiter = Limiter::open(call, key, Access::Write);
     let clock = Clock::new(call.ctx.now_micros(), None);
-    let released = Holders::new(limiter.leases()?, clock)?.release(&tokens)?;
+    let released = Leases::new(limiter.leases()?, clock)?.release(&tokens)?;
     call.reply().count(released);
     Ok(())
 }
@@ -79,9 +78,9 @@ fn release<'c>(call: &'c Call<'c>) -> Result<()> {
 fn held<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut args = call.args();
     let key = args.text()?;
-    let options = LeaseOptions::parse(args, false)?;
+    let options = LeaseOptions::parse(call, args)?;
     let mut limiter = Limiter::open(call, key, Access::Read);
-    let (held, next_ms) = Holders::new(limiter.leases()?, options.clock(call))?.held_ms()?;
+    let (held, next_ms) = Leases::new(limiter.leases()?, options.clock(call))?.held_ms()?;
     call.reply().integers(&[i64::try_from(held).unwrap_or(i64::MAX), next_ms]);
     Ok(())
 }
@@ -95,22 +94,23 @@ fn token(arg: Arg) -> Result<i64> {
     rate::token(arg.bytes()).ok_or_else(|| Error::takes("token", takes, arg.bytes()))
 }
 
+#[derive(Default)]
 struct LeaseOptions {
     now: Option<i64>,
     json: bool,
 }
 
 impl LeaseOptions {
-    fn parse(mut args: Args, takes_json: bool) -> Result<LeaseOptions> {
-        let (mut now, mut json) = (Setting::default(), Setting::default());
-        while let Some(arg) = args.next() {
-            match arg.upper().as_slice() {
-                b"NOW" => now.set(rate::parse_now(args.value_of("NOW")?)?, "NOW")?,
-                b"JSON" if takes_json => json.set((), "JSON")?,
-                _ => return Err(Error::unknown_option(arg.bytes())),
+    fn parse<'c>(call: &'c Call<'c>, args: Args<'c>) -> Result<LeaseOptions> {
+        let (mut options, mut given) = (call.options(args), LeaseOptions::default());
+        while let Some(option) = options.next()? {
+            match option {
+                "NOW" => given.now = Some(rate::parse_now(options.value()?)?),
+                "JSON" => given.json = true,
+                _ => return Err(options.unknown()),
             }
         }
-        Ok(LeaseOptions { now: now.get(), json: json.is_set() })
+        Ok(given)
     }
 
     fn clock(&self, call: &Call) -> Clock {

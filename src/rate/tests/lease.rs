@@ -6,7 +6,7 @@ use super::*;
 use crate::rate::lease::{last_token, lease_end};
 
 fn acquire(leases: &mut MemorySet, limit: u64, lease_ms: u64, clock: Clock) -> Result<[i64; 6]> {
-    let verdict = Holders::new(leases, clock)?.acquire(limit, lease_ms)?;
+    let verdict = Leases::new(leases, clock)?.acquire(limit, lease_ms)?;
     assert!(leases.is_empty() || is_leases(leases));
     Ok(verdict.reply())
 }
@@ -31,15 +31,15 @@ fn a_lock() {
     let clock = |ms: i64| Clock::new(ms * 1_000, None);
     assert_eq!(acquire(&mut leases, 1, 1_000, clock(0)).unwrap(), [0, 1, 0, 0, 1_000, 1]);
     assert_eq!(acquire(&mut leases, 1, 1_000, clock(400)).unwrap(), [1, 1, 0, 600, 600, 0]);
-    assert_eq!(Holders::new(&mut leases, clock(400)).unwrap().held_ms(), Ok((1, 600)));
+    assert_eq!(Leases::new(&mut leases, clock(400)).unwrap().held_ms(), Ok((1, 600)));
     let mut renewed = leases.clone();
-    assert_eq!(Holders::new(&mut renewed, clock(400)).unwrap().renew(1, 2_000), Ok(true));
+    assert_eq!(Leases::new(&mut renewed, clock(400)).unwrap().renew(1, 2_000), Ok(true));
     assert_eq!((renewed.score(&b"1".to_vec()), renewed.expiry()), (Some(2_400_000.0), Some(2_400)));
     // It ends on the microsecond.
-    assert_eq!(Holders::new(&mut leases, clock(1_000)).unwrap().renew(1, 2_000), Ok(false));
+    assert_eq!(Leases::new(&mut leases, clock(1_000)).unwrap().renew(1, 2_000), Ok(false));
     assert_eq!(acquire(&mut leases, 1, 1_000, clock(1_000)).unwrap(), [0, 1, 0, 0, 1_000, 1_000_000]);
     assert_eq!(leases.elements(), [(-1_000_000.0, b"last".to_vec()), (2_000_000.0, b"1000000".to_vec())]);
-    assert_eq!(Holders::new(&mut MemorySet::default(), clock(0)).unwrap().held_ms(), Ok((0, -1)));
+    assert_eq!(Leases::new(&mut MemorySet::default(), clock(0)).unwrap().held_ms(), Ok((0, -1)));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_lease_ends_when_it_was_promised_to_or_is_refused() {
     assert_eq!(leases, MemorySet::default());
     let start = latest - year as i64;
     assert_eq!(acquire(&mut leases, 2, year, clock(start)).unwrap()[..5], [0, 2, 1, 0, year as i64]);
-    let mut holders = Holders::new(&mut leases, clock(start + 1)).unwrap();
+    let mut holders = Leases::new(&mut leases, clock(start + 1)).unwrap();
     assert_eq!(holders.renew(start * 1_000, year), Err(too_late()));
 }
 
@@ -121,7 +121,7 @@ proptest! {
                 4..=5 if !holders.is_empty() => {
                     let (token, _) = holders[index.index(holders.len())];
                     let is_held = held.iter().any(|(held, _)| *held == token);
-                    prop_assert_eq!(Holders::new(&mut leases, clock).unwrap().renew(token, lease), Ok(is_held));
+                    prop_assert_eq!(Leases::new(&mut leases, clock).unwrap().renew(token, lease), Ok(is_held));
                     let own = holders.iter_mut().filter(|(held, _)| *held == token && is_held);
                     own.for_each(|(_, end)| *end = at + lease as i64 * 1_000);
                 }
@@ -129,7 +129,7 @@ proptest! {
                     let place = index.index(holders.len());
                     let (token, _) = holders[place];
                     let is_held = held.iter().any(|(held, _)| *held == token);
-                    let released = Holders::new(&mut leases, clock).unwrap().release(&[token, token]);
+                    let released = Leases::new(&mut leases, clock).unwrap().release(&[token, token]);
                     prop_assert_eq!(released, Ok(u64::from(is_held)));
                     if is_held {
                         holders.remove(place);
@@ -137,7 +137,7 @@ proptest! {
                 }
                 _ => {
                     let expected = (held.len() as u64, held.first().map_or(-1, |(_, end)| wait(*end)));
-                    prop_assert_eq!(Holders::new(&mut leases, clock).unwrap().held_ms(), Ok(expected));
+                    prop_assert_eq!(Leases::new(&mut leases, clock).unwrap().held_ms(), Ok(expected));
                 }
             }
         }

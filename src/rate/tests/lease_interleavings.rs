@@ -37,7 +37,7 @@ enum Step {
 }
 
 #[derive(Clone)]
-struct Leases {
+struct Leased {
     stored: MemorySet,
     now: i64,
     /// What each client was given, the latest first.
@@ -49,14 +49,14 @@ struct Leases {
     largest: i64,
 }
 
-impl Leases {
-    fn new() -> Leases {
+impl Leased {
+    fn new() -> Leased {
         let tokens = [Vec::new(), Vec::new()];
-        Leases { stored: MemorySet::default(), now: START, tokens, granted: Vec::new(), largest: 0 }
+        Leased { stored: MemorySet::default(), now: START, tokens, granted: Vec::new(), largest: 0 }
     }
 
-    fn holders(&mut self) -> Holders<'_, MemorySet> {
-        Holders::new(&mut self.stored, Clock::new(self.now, None)).expect("leases")
+    fn leases(&mut self) -> Leases<'_, MemorySet> {
+        Leases::new(&mut self.stored, Clock::new(self.now, None)).expect("leases")
     }
 
     fn live(&self) -> Vec<(i64, i64)> {
@@ -70,7 +70,7 @@ impl Leases {
     fn acquire(&mut self, client: usize, limit: u64, lease_ms: u64) {
         let live = self.live();
         let before = self.stored.clone();
-        let holders = self.holders();
+        let holders = self.leases();
         let [limited, .., remaining, _, _, token] = holders.acquire(limit, lease_ms).expect("a verdict").reply();
         assert_eq!(limited == 1, live.len() as u64 >= limit, "{live:?} are live");
         if limited == 1 {
@@ -88,7 +88,7 @@ impl Leases {
 
     fn renew(&mut self, token: i64, lease_ms: u64) {
         let (is_live, before) = (self.is_live(token), self.stored.clone());
-        assert_eq!(self.holders().renew(token, lease_ms), Ok(is_live));
+        assert_eq!(self.leases().renew(token, lease_ms), Ok(is_live));
         if is_live {
             let end = self.now + lease_ms as i64 * MS;
             self.granted.iter_mut().filter(|(live, _)| *live == token).for_each(|lease| lease.1 = end);
@@ -102,7 +102,7 @@ impl Leases {
         let mut released: Vec<i64> = tokens.iter().copied().filter(|token| self.is_live(*token)).collect();
         released.sort_unstable();
         released.dedup();
-        assert_eq!(self.holders().release(tokens), Ok(released.len() as u64));
+        assert_eq!(self.leases().release(tokens), Ok(released.len() as u64));
         self.granted.retain(|(token, _)| !released.contains(token));
         assert!(!released.is_empty() || self.stored == before, "a stale token changed something");
     }
@@ -113,7 +113,7 @@ impl Leases {
             assert_eq!(self.live(), [], "the key expired while a lease was held");
             let from = self.now;
             assert!(from > self.largest, "tokens would not grow: {from} after {}", self.largest);
-            *self = Leases { now: from, tokens: self.tokens.clone(), ..Leases::new() };
+            *self = Leased { now: from, tokens: self.tokens.clone(), ..Leased::new() };
         }
     }
 
@@ -131,21 +131,21 @@ impl Leases {
         let live = self.live();
         let next = live.iter().map(|(_, end)| *end).min();
         let next_ms = next.map_or(-1, |end| (end - self.now + MS - 1) / MS);
-        assert_eq!(self.holders().held_ms(), Ok((live.len() as u64, next_ms)));
+        assert_eq!(self.leases().held_ms(), Ok((live.len() as u64, next_ms)));
         for token in self.tokens.concat() {
             let is_live = self.is_live(token);
-            assert_eq!(self.holders().holds(token), Ok(is_live));
+            assert_eq!(self.leases().holds(token), Ok(is_live));
             if !is_live {
                 let before = self.stored.clone();
-                assert_eq!(self.holders().renew(token, 5), Ok(false));
-                assert_eq!(self.holders().release(&[token]), Ok(0));
+                assert_eq!(self.leases().renew(token, 5), Ok(false));
+                assert_eq!(self.leases().release(&[token]), Ok(0));
                 assert_eq!(self.stored, before, "a stale token changed something");
             }
         }
     }
 }
 
-impl explore::World for Leases {
+impl explore::World for Leased {
     type Step = Step;
 
     fn steps(&self) -> Vec<Step> {
@@ -208,6 +208,6 @@ impl explore::World for Leases {
 
 #[test]
 fn leases_are_what_was_promised_in_every_interleaving() {
-    let explored = explore("leases", Leases::new(), 6);
+    let explored = explore("leases", Leased::new(), 6);
     assert!(explored.states > 5_000, "{} states", explored.states);
 }

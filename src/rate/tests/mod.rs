@@ -18,14 +18,13 @@ mod string_interleavings;
 use super::memory::Limiter;
 use super::*;
 use crate::error::{Error, Result};
-use crate::words::Words;
 use crate::zset::{MemorySet, SortedSet};
 
 pub(super) const MAX_LOG: u64 = 100_000;
 
 pub(super) fn request(words: &str, action: Action, max_log: u64) -> Result<Request> {
     let words: Vec<&[u8]> = words.split_whitespace().map(str::as_bytes).collect();
-    Request::parse(Words::new(&words), action, max_log)
+    super::memory::request(&words, action, max_log)
 }
 
 pub(super) fn parse_for(words: &str, action: Action) -> Result<Request> {

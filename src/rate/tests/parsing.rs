@@ -1,5 +1,4 @@
 use super::*;
-use crate::words::Words;
 
 #[test]
 fn ways_to_write_a_rule() {
@@ -88,7 +87,7 @@ fn what_is_wrong_is_said() {
         ("5 1m 6 60", "each rule needs its own window; 1m is repeated".to_string()),
         ("1 1 LEAKY", format!("{option} LEAKY")),
         ("1 1 FIXED 2 2", format!("{option} 2")),
-        ("1 1 FIXED GCRA", "algorithm is specified more than once".to_string()),
+        ("1 1 FIXED GCRA", "FIXED and GCRA are mutually exclusive".to_string()),
         ("1 1 COST 1 COST 1", "COST is specified more than once".to_string()),
         ("1 1 COST", "COST needs a value".to_string()),
         ("1 1 COST -1", "COST takes 0 to 1000000000, got -1".to_string()),
@@ -119,7 +118,7 @@ fn foreign_bytes_are_shown_as_one_line_of_ascii() {
         (long.as_bytes(), format!("{}...", &long[..64])),
         (&[0xc3; 100], format!("{}...", r"\xc3".repeat(64))),
     ] {
-        let error = Request::parse(Words::new(&[word, b"60"]), Action::Check, MAX_LOG).unwrap_err();
+        let error = memory::request(&[word, b"60"], Action::Check, MAX_LOG).unwrap_err();
         assert_eq!(error.to_string(), format!("ERR limit takes 1 to 1000000000, got {shown}"));
     }
 }

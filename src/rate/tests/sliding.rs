@@ -1,7 +1,7 @@
 use super::*;
 
-fn entry(total: u64, cost: u64, window_ms: u64) -> Entry {
-    Entry { micros: 0, total, cost, window_ms }
+fn entry(total: u64, cost: u64, window_ms: u64) -> LogEntry {
+    LogEntry { micros: 0, total, cost, window_ms }
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn elements_read_back_and_sort_as_their_calls() {
             for window_ms in [1, 999, 1_000, 60_000, 61_000, 86_400_000, 366 * 86_400_000] {
                 let entry = entry(total, cost, window_ms);
                 let element = entry.element().to_vec();
-                assert_eq!(Entry::decode(0.0, &element), Some(entry));
+                assert_eq!(LogEntry::decode(0.0, &element), Some(entry));
                 if cost <= 1 && window_ms == 60_000 {
                     assert!(last < element, "{last:?} {element:?}");
                     last = element;

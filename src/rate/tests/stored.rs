@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::words::Words;
 
 fn run_on(text: &str, words: &str) -> Result<[i64; 6]> {
     let mut limiter = Limiter { text: Some(text.as_bytes().to_vec()), ..Limiter::default() };
@@ -70,7 +69,7 @@ fn a_text_of_a_limiter_is_never_as_short_as_an_integer() {
 #[test]
 fn somebody_elses_sorted_set() {
     let good = (1_000_000.0, "10/1s");
-    assert!(Entry::decode(good.0, good.1.as_bytes()).is_some());
+    assert!(LogEntry::decode(good.0, good.1.as_bytes()).is_some());
     for (score, element) in [
         (f64::NEG_INFINITY, good.1),
         (f64::INFINITY, good.1),
@@ -106,7 +105,7 @@ fn somebody_elses_sorted_set() {
         (1.0, "d3w5e11264sgsg+0/1s"),
         (1.0, "e13w5e11264sgsf/1s"),
     ] {
-        assert_eq!(Entry::decode(score, element.as_bytes()), None, "{element}");
+        assert_eq!(LogEntry::decode(score, element.as_bytes()), None, "{element}");
     }
     // Either end gives it away.
     for foreign_at in [0.0, 9_000_000.0] {
@@ -198,7 +197,7 @@ proptest! {
         0..8,
     )) {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        if let Err(error) = Request::parse(Words::new(&words), Action::Check, MAX_LOG) {
+        if let Err(error) = memory::request(&words, Action::Check, MAX_LOG) {
             let text = error.to_string();
             prop_assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{}", text);
         }

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 use super::effects::Effect;
 use super::zset::ZSet;
 use crate::error::{Error, Result};
-use crate::rate::{self, StringWrite, LEASES, LOG, NUMBERS, SHORTEST_TEXT};
-use crate::server::api::{Access, Key, KeyType, Text};
+use crate::rate::{self, LEASES, LOG, SHORTEST_TEXT, STRING_LIMITER};
+use crate::server::api::{Access, KeyType, Text};
 use crate::server::Call;
 use crate::zset::SortedSet;
 
@@ -49,7 +49,7 @@ impl<'c> Limiter<'c> {
         match kind {
             KeyType::SortedSet if rate::is_leases(&mut self.set) => Some(LEASES),
             KeyType::SortedSet if rate::is_log(&mut self.set) => Some(LOG),
-            KeyType::String if self.limiter_text().is_ok_and(rate::is_string_limiter) => Some(NUMBERS),
+            KeyType::String if self.limiter_text().is_ok_and(rate::is_string_limiter) => Some(STRING_LIMITER),
             _ => None,
         }
     }
@@ -93,25 +93,30 @@ impl<'c> rate::LimiterKey for Limiter<'c> {
         Ok(&mut self.set)
     }
 
-    fn expiry(&self) -> Option<i64> {
-        self.set.key.as_ref().and_then(Key::expiry)
+    fn set(&mut self) -> &mut ZSet<'c> {
+        &mut self.set
     }
 
-    fn write_string(&mut self, write: &StringWrite) {
+    fn expiry(&self) -> Option<i64> {
+        self.set.expiry()
+    }
+
+    fn set_text(&mut self, text: &[u8], expire_at_ms: i64) {
         let Some(key) = &mut self.set.key else { return };
-        match write {
-            StringWrite::Unlink => self.set.unlink(),
-            StringWrite::Set { text, expire_at_ms } => {
-                let text = Text::new(text);
-                key.set_bytes(&text);
-                key.expire_at(*expire_at_ms);
-                self.set.kind = KeyType::String;
-                self.set.note(Effect::Set(text, *expire_at_ms));
-            }
-            StringWrite::Overwrite { offset, bytes } => {
-                key.overwrite(*offset, bytes);
-                self.set.note(Effect::Setrange(*offset, SmallVec::from_slice(bytes)));
-            }
-        }
+        let text = Text::new(text);
+        key.set_bytes(&text);
+        key.expire_at(expire_at_ms);
+        self.set.kind = KeyType::String;
+        self.set.note(Effect::Set(text, expire_at_ms));
+    }
+
+    fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
+        let Some(key) = &mut self.set.key else { return };
+        key.overwrite(offset, bytes);
+        self.set.note(Effect::Setrange(offset, SmallVec::from_slice(bytes)));
+    }
+
+    fn unlink(&mut self) {
+        self.set.unlink();
     }
 }
