@@ -296,6 +296,9 @@ export interface BoardMethods<S = {}> {
   delData(member: Name, ...attributes: string[]): number;
 }
 
+/** What is counted: text, bytes or a number. */
+export type LimiterKey = Name | number | bigint;
+
 export type Algorithm = 'SLIDING' | 'FIXED' | 'COUNTER' | 'GCRA' | 'CALENDAR';
 
 /** How a limiter counts; `prefix` is added to every key. */
@@ -324,8 +327,8 @@ export interface Verdict {
   resetAfterMs: number;
   /** Which rule, or which key, the numbers are about, from 1. */
   rule: number;
-  /** Who decided: the server, or what `failing` says while the server is away. */
-  source: 'server' | 'open' | 'closed' | 'local';
+  /** Who decided: the server, what `failing` says while the server is away, or an earlier denial (`rememberDenied`). */
+  source: 'server' | 'open' | 'closed' | 'local' | 'remembered';
 }
 
 /** The verdict about a call, and about each of its rules or keys. */
@@ -335,17 +338,17 @@ export interface Verdicts extends Verdict {
 
 export interface LimiterMethods {
   /** RATE.CHECK: whether this call may pass. If so, it is counted. */
-  check(key: Name, options?: SpendOptions): Verdicts;
+  check(key: LimiterKey, options?: SpendOptions): Verdicts;
   /** RATE.PEEK: the same verdict, without counting; runs on replicas. */
-  peek(key: Name, options?: { cost?: number; now?: Moment }): Verdicts;
+  peek(key: LimiterKey, options?: { cost?: number; now?: Moment }): Verdicts;
   /** RATE.REFUND: give units back. Returns the state afterwards. */
-  refund(key: Name, options?: { cost?: number; now?: Moment }): Verdicts;
+  refund(key: LimiterKey, options?: { cost?: number; now?: Moment }): Verdicts;
   /** RATE.ALL: several keys, each with its own rule. The call counts for all of them or for none. */
-  checkAll(rules: Record<string, string> | readonly (readonly [Name, string])[], options?: SpendOptions): Verdicts;
+  checkAll(rules: Record<string, string> | readonly (readonly [LimiterKey, string])[], options?: SpendOptions): Verdicts;
   /** RATE.RESET: delete the limiter. True if there was one. */
-  reset(key: Name): boolean;
+  reset(key: LimiterKey): boolean;
   /** CL.THROTTLE, redis-cell's command, if rank.cl-throttle is on. */
-  throttle(key: Name, maxBurst: number, count: number, period: number, quantity?: number): number[];
+  throttle(key: LimiterKey, maxBurst: number, count: number, period: number, quantity?: number): number[];
 }
 
 /** The answer to a request for a lease. */
@@ -529,17 +532,29 @@ export class ShardedLeaderboard<const S extends Omit<Schema, 'periods' | 'offset
   percentile(member: Name): Promise<number | null>;
 }
 
-/** Limiters with the same rules, one per key: new RateLimiter(client, ['5/1s', '1000/1h']). */
-export class RateLimiter {
+export type RateLimiterOptions = LimiterOptions & {
+  /** How long a call waits for an answer (1 s). What was not sent by then never is. */
+  timeout?: Duration;
   /**
-   * `timeout`: how long a check waits for an answer (1 s); one that was not sent by then never is. `failing`: what a
-   * check decides while the server is away: 'open' allows, 'closed' denies, 'local' counts in this process, for at most
-   * 10,000 keys. By default it throws.
+   * What counts while the server is away: 'open' allows, 'closed' denies, 'local' counts in this process, for at most 10,000
+   * keys. By default a call throws.
    */
-  constructor(client: Client, rules: string | readonly string[], options?: LimiterOptions & { failing?: 'open' | 'closed' | 'local'; timeout?: Duration });
+  failing?: 'open' | 'closed' | 'local';
+  /**
+   * A key that was denied is denied here, without a round trip, until its `retryAfterMs` has passed: for this cost, and for
+   * at most 10,000 keys, or as many as it says. Units that others give back meanwhile are not seen.
+   */
+  rememberDenied?: boolean | number;
+};
+
+/** Limiters with the same rules, one per key: new RateLimiter(client, ['5/second', '1000/1h']). */
+export class RateLimiter {
+  constructor(client: Client, rules: string | readonly string[], options?: RateLimiterOptions);
   readonly calls: Calls<LimiterMethods>;
   /** Like check, but throws RateLimited if the call is denied. */
-  enforce(key: Name, options?: SpendOptions): Promise<Verdicts>;
+  enforce(key: LimiterKey, options?: SpendOptions): Promise<Verdicts>;
+  /** Like check, as a boolean. (A verdict is an object, which `if` takes for true.) */
+  allows(key: LimiterKey, options?: SpendOptions): Promise<boolean>;
 }
 export interface RateLimiter extends Sending<LimiterMethods> {}
 

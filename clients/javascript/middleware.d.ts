@@ -5,11 +5,19 @@ import type { Algorithm, Client, Duration } from './index.js';
 /** A limit, the key that it counts, and the name that clients see. */
 export interface Rule<Request = any> {
   name: string;
-  /** '100/1m' */
+  /** '100/1m', or '100/minute' */
   rule: string;
-  /** Requests without a key are not counted. Default: the address of the client. */
-  key?: (request: Request) => string | null | undefined;
+  /**
+   * Requests without a key are not counted. Default: the address of the client, of IPv6 the /64. It may be async. What is
+   * neither text nor a number is an error.
+   */
+  key?: (request: Request) => LimitKey | Promise<LimitKey>;
 }
+
+export type LimitKey = string | number | null | undefined;
+
+/** What to count of an address, in your own `key`: IPv6 by /64, IPv4 in IPv6 as IPv4. */
+export function addressKey(address: string): string;
 
 export interface MiddlewareOptions<Request = any> {
   /**
@@ -29,7 +37,7 @@ export interface MiddlewareOptions<Request = any> {
   failing?: 'open' | 'closed' | 'local';
   /** How long a request waits for the limiter; default 500 ms. */
   timeout?: Duration;
-  /** Which responses give the units back. Default: those of 500 and above. */
+  /** Which responses give the units back: (status) => status >= 500. Default: none, since a handler that fails has cost something. */
   refund?: (status: number) => boolean;
   /** Added to every key; default 'limit:'. */
   prefix?: string;

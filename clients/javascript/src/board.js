@@ -137,8 +137,9 @@ export class BoardCalls {
   // A JSON object would put field names that are numbers first; the schema knows their order.
   #scores(row) {
     if (row.scores === undefined) return [number(row.score)];
-    const names = this.#names.length ? this.#names : Object.keys(row.scores);
-    return names.map((name) => number(row.scores[name]));
+    // A board whose fields were renamed has the server's.
+    const isDeclared = this.#names.length > 0 && this.#names.every((name) => name in row.scores);
+    return (isDeclared ? this.#names : Object.keys(row.scores)).map((name) => number(row.scores[name]));
   }
 
   #row = ({ rank, place, member, time, data }, original) => {

@@ -15,8 +15,8 @@ export class LocalLimiter {
     this.clock = clock;
   }
 
-  /** The verdict for several rules, each with the key that it counts: [key, rule] …. */
-  check(asked, cost, algorithm) {
+  /** The verdict for several rules, each with the key that it counts: [key, rule] …. `isPeek` counts nothing. */
+  check(asked, cost, algorithm, isPeek = false) {
     const now = this.clock();
     const states = asked.map(([key, rule]) => {
       const { limit, window, burst = limit } = parseRule(rule, algorithm);
@@ -29,8 +29,8 @@ export class LocalLimiter {
     });
     const limited = states.some((state) => state.limited);
     const rules = states.map(({ name, full, unit, burst, wait, ...state }, at) => {
-      const next = limited ? full : full + cost * unit;
-      this.#set(name, next, now);
+      const next = limited || isPeek ? full : full + cost * unit;
+      if (!isPeek) this.#set(name, next, now);
       const remaining = Math.floor(burst - (next - now) / unit + 1e-9);
       const retryAfterMs = !state.limited ? 0 : cost > burst ? -1 : Math.ceil(wait);
       return {
@@ -39,6 +39,20 @@ export class LocalLimiter {
       };
     });
     return { ...tightest(rules), rules };
+  }
+
+  refund(asked, cost, algorithm) {
+    const now = this.clock();
+    for (const [key, rule] of asked) {
+      const { limit, window } = parseRule(rule, algorithm);
+      const name = `${rule} ${key}`;
+      if (this.#free.has(name)) this.#set(name, this.#free.get(name) - (cost * window) / limit, now);
+    }
+    return this.check(asked, 0, algorithm, true);
+  }
+
+  reset(asked) {
+    return asked.map(([key, rule]) => this.#free.delete(`${rule} ${key}`)).includes(true);
   }
 
   #set(name, full, now) {
@@ -57,8 +71,7 @@ export function tightest(rules) {
 }
 
 /** The verdict while the server is away. */
-export function fallback(failing, local, asked, cost, algorithm) {
-  if (failing === 'local') return local.check(asked, cost, algorithm);
+export function fallback(failing, asked, algorithm) {
   const isClosed = failing === 'closed';
   const rules = asked.map(([, rule], at) => {
     const { limit, burst = limit } = parseRule(rule, algorithm);
@@ -72,42 +85,131 @@ export function fallback(failing, local, asked, cost, algorithm) {
 
 export const FAILING = ['open', 'closed', 'local'];
 
+/** Denials that still hold, by key and cost; those that were remembered first are forgotten. */
+class Denials {
+  #keys = new Map();
+  #most;
+
+  constructor(most) {
+    this.#most = most;
+  }
+
+  remember(key, cost, verdict) {
+    const costs = this.#keys.get(key) ?? new Map();
+    this.#keys.delete(key);
+    this.#keys.set(key, costs.set(cost, { verdict, since: performance.now() }));
+    // Many costs of one key are no use to anybody.
+    if (costs.size > 16) costs.delete(costs.keys().next().value);
+    if (this.#keys.size > this.#most) this.#keys.delete(this.#keys.keys().next().value);
+  }
+
+  find(key, cost) {
+    const found = this.#keys.get(key)?.get(cost);
+    if (found === undefined) return null;
+    const { verdict, since } = found;
+    const passed = performance.now() - since;
+    if (passed >= verdict.retryAfterMs) {
+      this.#keys.delete(key);
+      return null;
+    }
+    const later = (each) => ({
+      ...each, retryAfterMs: Math.max(Math.ceil(each.retryAfterMs - passed), each.limited ? 1 : 0),
+      resetAfterMs: Math.max(Math.ceil(each.resetAfterMs - passed), 0), source: 'remembered',
+    });
+    return { ...later(verdict), rules: verdict.rules.map(later) };
+  }
+
+  forget(key) {
+    this.#keys.delete(key);
+  }
+}
+
 /** Limiters with the same rules, one per key. */
 export class RateLimiter extends sends(LimiterCalls) {
   #local = new LocalLimiter();
+  #denials = null;
 
-  constructor(client, rules, { failing, timeout = 1000, ...options } = {}) {
+  constructor(client, rules, { failing, timeout = 1000, rememberDenied = false, ...options } = {}) {
     super(client, new LimiterCalls(rules, options));
     if (failing !== undefined && !FAILING.includes(failing)) throw new TypeError(`failing takes ${FAILING.join(', ')}, got ${failing}`);
+    if (rememberDenied !== true && rememberDenied !== false && !(Number.isInteger(rememberDenied) && rememberDenied > 0)) {
+      throw new TypeError(`rememberDenied takes true, or how many keys are remembered, got ${rememberDenied}`);
+    }
     this.failing = failing;
     this.algorithm = options.algorithm;
     this.rules = this.calls.rules.map((rule) => (options.burst === undefined ? rule : `${rule}/${options.burst}`));
     this.timeout = milliseconds(timeout);
+    if (rememberDenied) this.#denials = new Denials(rememberDenied === true ? MOST_KEYS : rememberDenied);
   }
 
-  /** What is not sent within the timeout never is. */
-  #decide(describe, asked, cost = 1) {
-    let call;
-    try {
-      call = describe();
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    const answer = within(this.timeout, (limit) => run(this.client, call, limit));
+  /** What is not sent within the timeout never is. While the server is away, `failing` says what counts. */
+  #decide(call, instead) {
+    const answer = this.#send(call);
     if (this.failing === undefined || call.name === null) return answer;
     return answer.catch((error) => {
       if (!isOutage(error)) throw error;
-      return fallback(this.failing, this.#local, asked(), cost, this.algorithm);
+      return instead();
     });
   }
 
-  check(key, options) {
-    return this.#decide(() => this.calls.check(key, options), () => this.rules.map((rule) => [key, rule]), options?.cost);
+  #send(call) {
+    return within(this.timeout, (limit) => run(this.client, call, limit));
   }
 
-  checkAll(rules, options) {
+  #asked(key) {
+    return this.rules.map((rule) => [key, rule]);
+  }
+
+  #fallback(asked, ifLocal) {
+    return this.failing === 'local' ? ifLocal(this.#local) : fallback(this.failing, asked, this.algorithm);
+  }
+
+  async #check(asked, call, cost, isPeek) {
+    return this.#decide(call, () => this.#fallback(asked(), (local) => local.check(asked(), cost, this.algorithm, isPeek)));
+  }
+
+  async check(key, options) {
+    const call = this.calls.check(key, options);
+    if (this.#denials === null) return this.#check(() => this.#asked(key), call, options?.cost ?? 1, false);
+    const { cost = 1, ...special } = options ?? {};
+    const isPlain = Object.keys(special).length === 0;
+    const name = String(key);
+    const denied = isPlain ? this.#denials.find(name, cost) : null;
+    if (denied !== null) return denied;
+    const verdict = await this.#check(() => this.#asked(key), call, cost, false);
+    if (isPlain && verdict.limited && verdict.source === 'server' && verdict.retryAfterMs > 0) this.#denials.remember(name, cost, verdict);
+    return verdict;
+  }
+
+  async peek(key, options) {
+    return this.#check(() => this.#asked(key), this.calls.peek(key, options), options?.cost ?? 1, true);
+  }
+
+  async checkAll(rules, options) {
     const pairs = Array.isArray(rules) ? rules : Object.entries(rules);
-    return this.#decide(() => this.calls.checkAll(pairs, options), () => pairs, options?.cost);
+    return this.#check(() => pairs, this.calls.checkAll(pairs, options), options?.cost ?? 1, false);
+  }
+
+  async refund(key, options) {
+    this.#denials?.forget(String(key));
+    const asked = this.#asked(key);
+    const call = this.calls.refund(key, options);
+    return this.#decide(call, () => this.#fallback(asked, (local) => local.refund(asked, options?.cost ?? 1, this.algorithm)));
+  }
+
+  /** While the server is away, only what was counted here is forgotten. */
+  async reset(key) {
+    this.#denials?.forget(String(key));
+    return this.#decide(this.calls.reset(key), () => this.#local.reset(this.#asked(key)));
+  }
+
+  async throttle(...args) {
+    return this.#send(this.calls.throttle(...args));
+  }
+
+  /** Whether the call may pass. (The verdict of `check` is an object, which `if` takes for true.) */
+  async allows(key, options) {
+    return (await this.check(key, options)).allowed;
   }
 
   async enforce(key, options) {

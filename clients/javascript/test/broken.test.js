@@ -144,12 +144,15 @@ for (const [name, connect] of Object.entries(ALL)) {
     await reset(name);
     await Promise.all(proxies.map((proxy) => proxy.down()));
     const verdicts = [];
-    for (let round = 0; round < 3; round++) verdicts.push(...(await Promise.all(limiters.map((limiter) => limiter.check('ann')))));
+    for (let round = 0; round < 3; round++) {
+      for (const act of ['check', 'peek', 'refund']) verdicts.push(...(await Promise.all(limiters.map((limiter) => limiter[act]('ann')))));
+      assert.deepEqual(new Set(await Promise.all(limiters.map((limiter) => limiter.reset('ann')))), new Set([false]));
+    }
     assert.deepEqual(new Set(verdicts.map(({ allowed, source }) => `${allowed} ${source}`)), new Set(['true open']));
     await Promise.all(proxies.map((proxy) => proxy.up()));
     await until(() => Promise.all(limiters.map((limiter) => limiter.peek('ann'))), 'connections');
     await sleep(300);
-    assert.equal(await ran(name, 'RATE.CHECK'), 0);
+    for (const command of ['RATE.CHECK', 'RATE.REFUND', 'RATE.RESET']) assert.equal(await ran(name, command), 0, command);
     await until(async () => (await limiters[0].check('ann')).source === 'server', 'an answer');
   }));
 }

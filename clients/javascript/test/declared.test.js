@@ -207,3 +207,26 @@ onEach('the users of the example may do what the README says', async (client) =>
     users.forEach(close);
   }
 });
+
+test('a board whose fields were renamed has the scores under the names of the server', async () => {
+  for (const client of [await nodeRedis(), await ioredis()]) {
+    await flushAll();
+    await new Leaderboard(client, 'medals', { fields: ['gold DIGITS 3', 'silver DIGITS 3'] }).add('USA', [46, 37]);
+    const renamed = new Leaderboard(client, 'medals', { fields: ['first DIGITS 3', 'second DIGITS 3'] });
+    await renamed.add('GBR', [27, 23]);
+    assert.deepEqual((await renamed.top(2)).map(({ member, score, scores }) => [member, score, scores]), [['USA', 46, [46, 37]], ['GBR', 27, [27, 23]]]);
+    close(client);
+  }
+});
+
+test('attributes may be the first thing that is written to a declared board', async () => {
+  for (const client of [await nodeRedis(), await ioredis()]) {
+    for (const [act, expected] of [['setData', { name: 'Ann' }], ['putData', { name: 'Ann' }]]) {
+      await flushAll();
+      const board = new Leaderboard(client, '{game}', { ties: 'FIRST', data: '{game}:names' });
+      await board[act]('ann', { name: 'Ann' });
+      assert.deepEqual([await board.getData('ann'), (await board.info()).data], [expected, '{game}:names']);
+    }
+    close(client);
+  }
+});

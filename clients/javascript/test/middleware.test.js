@@ -10,7 +10,7 @@ import { Redis } from 'ioredis';
 import { RateLimiter } from 'redis-rank-client';
 import { expressRateLimit, fastifyRateLimit, fastifyRouteLimit } from 'redis-rank-client/middleware';
 import { LocalLimiter } from '../src/limiter.js';
-import { Policies, clientAddress, policy } from '../src/middleware.js';
+import { Policies, addressKey, clientAddress, policy } from '../src/middleware.js';
 import { close, flushAll, ioredis, ioredisCluster, nodeRedis, nodeRedisCluster } from './support.js';
 
 const rules = [
@@ -48,11 +48,12 @@ async function withFastify(client, options) {
 const FRAMEWORKS = { Express: withExpress, Fastify: withFastify };
 
 let clients;
+const opened = [];
 before(async () => {
   clients = [await nodeRedis(), await ioredis()];
 });
 beforeEach(flushAll);
-after(() => clients.forEach(close));
+after(() => [...clients, ...opened].forEach(close));
 
 async function get(port, path, user) {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close', ...(user && { 'x-user': user }) } });
@@ -99,7 +100,12 @@ onEach('limits and fields', {}, async (port) => {
   assert.equal((await get(port, '/free', 'ann')).fields.get('ratelimit'), null);
 });
 
-onEach('a handler that failed costs nothing', {}, async (port) => {
+onEach('a handler that failed has cost something', {}, async (port) => {
+  assert.equal((await get(port, '/broken', 'ann')).status, 500);
+  assert.deepEqual([await used('user:ann', 3), await used('all:everybody', 6)], [1, 1]);
+});
+
+onEach('a handler that failed costs nothing if told so', { refund: (status) => status >= 500 }, async (port) => {
   for (let count = 0; count < 5; count++) {
     assert.equal((await get(port, '/broken', 'ann')).status, 500);
     // The units come back just after the response.
@@ -195,7 +201,9 @@ test('a mistake in a function of the user does not end the process', async () =>
     throw new Error('no');
   };
   const policies = new Policies(clients[0], rules, { refund, log: (error) => errors.push(error.message) });
-  await policies.settle({ known: [], cost: 1 }, 200);
+  const request = { headers: { 'x-user': 'ann' } };
+  const { counted } = await policies.decide(request, '/');
+  await policies.settle(request, counted, 200);
   assert.deepEqual(errors, ['no']);
 });
 
@@ -273,19 +281,83 @@ onEach('in a cluster, rules with different keys count for all or for none', {}, 
   assert.match(other.fields.get('ratelimit'), /^"all";r=3;t=\d+, "user";r=2;t=\d+$/);
 }, async () => {
   const clusters = [await nodeRedisCluster(), await ioredisCluster()];
-  clients.push(...clusters);
+  opened.push(...clusters);
   return clusters;
 });
 
 test('rules with the same key are asked in one call, and share a key that writer may use', async () => {
   const client = await nodeRedisCluster();
   const policies = new Policies(client, [{ name: 'burst', rule: '5/1s' }, { name: 'daily', rule: '100/1d' }], usual);
-  const { known } = policies.asked({ ip: '192.0.2.1' }, '/');
+  const { known } = await policies.asked({ ip: '192.0.2.1' }, '/');
   assert.deepEqual(known.map(({ name }) => name), ['burst+daily:192.0.2.1', 'burst+daily:192.0.2.1']);
-  const { fields, counted } = await policies.decide({ known, cost: 1 });
-  assert.deepEqual([fields.RateLimit, counted], ['"burst";r=4;t=1, "daily";r=99;t=864', true]);
+  const { fields, counted } = await policies.decide({ ip: '192.0.2.1' }, '/');
+  assert.deepEqual([fields.RateLimit, counted !== undefined], ['"burst";r=4;t=1, "daily";r=99;t=864', true]);
   assert.equal(await client.exists('limit:burst+daily:192.0.2.1'), 1);
   close(client);
+});
+
+onEach('a key may be async, and a number', { rules: [{ name: 'user', rule: '2/1h', key: async (request) => Number(request.headers['x-user']) }] }, async (port) => {
+  const statuses = [];
+  for (const user of ['1', '1', '1', '2']) statuses.push((await get(port, '/', user)).status);
+  assert.deepEqual([statuses, await used('user:1', 2)], [[200, 200, 429, 200], 2]);
+});
+
+onEach('a key that is neither text nor a number is an error', { rules: [{ name: 'user', rule: '2/1h', key: (request) => ({ id: request.headers['x-user'] }) }], log: () => {} }, async (port) => {
+  assert.equal((await get(port, '/', 'ann')).status, 500);
+  assert.deepEqual(await clients[1].keys('limit:*'), []);
+});
+
+onEach('errors of handlers have the fields', {}, async (port) => {
+  const { status, fields } = await get(port, '/broken', 'ann');
+  assert.deepEqual([status, fields.get('ratelimit-policy')], [500, '"all";q=6;w=3600, "user";q=3;w=3600']);
+  assert.match(fields.get('ratelimit'), /"user";r=2/);
+});
+
+test('two limits on a route take from both or from none, and the fields tell both', async () => {
+  const outer = [{ name: 'outer', rule: '5/1h', key: () => 'x' }];
+  const inner = [{ name: 'inner', rule: '2/1h', key: () => 'x' }];
+  for (const client of clients) {
+    const inExpress = express();
+    // Mounted, with a limit of the application before it.
+    const mounted = express.Router().get('/', expressRateLimit(client, inner, usual), (_, response) => void response.send('fine'));
+    inExpress.use(expressRateLimit(client, outer, usual)).use('/mounted', mounted);
+    const server = inExpress.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const inFastify = fastify();
+    await inFastify.register(fastifyRateLimit, { client, rules: outer, ...usual });
+    inFastify.get('/mounted', { ...fastifyRouteLimit(client, inner, usual) }, async () => 'fine');
+    await inFastify.listen({ port: 0, host: '127.0.0.1' });
+    for (const port of [server.address().port, inFastify.server.address().port]) {
+      await flushAll();
+      const answers = [];
+      for (let at = 0; at < 4; at++) answers.push(await get(port, '/mounted'));
+      assert.deepEqual(answers.map(({ status }) => status), [200, 200, 429, 429]);
+      assert.equal(answers[0].fields.get('ratelimit-policy'), '"outer";q=5;w=3600, "inner";q=2;w=3600');
+      assert.match(answers[0].fields.get('ratelimit'), /^"outer";r=4;t=\d+, "inner";r=1;t=\d+$/);
+      assert.ok(answers[2].fields.get('retry-after') > 0);
+      assert.deepEqual([await used('outer:x', 5), await used('inner:x', 2)], [2, 2]);
+    }
+    await new Promise((resolve) => server.close(resolve));
+    await inFastify.close();
+  }
+});
+
+test('what is counted of an address', () => {
+  const cases = {
+    '192.0.2.7': '192.0.2.7', '::ffff:192.0.2.7': '192.0.2.7', '::FFFF:c000:207': '192.0.2.7', '0:0:0:0:0:ffff:c000:0207': '192.0.2.7',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64', '2001:DB8:1:2::9': '2001:db8:1:2::/64', '2001:db8::9': '2001:db8:0:0::/64',
+    '::1': '0:0:0:0::/64', 'fe80::1%eth0': 'fe80:0:0:0::/64', '64:ff9b::192.0.2.7': '64:ff9b:0:0::/64',
+  };
+  for (const [address, expected] of Object.entries(cases)) assert.equal(addressKey(address), expected, address);
+  assert.deepEqual([addressKey(undefined), addressKey('unix')], [undefined, 'unix']);
+});
+
+onEach('a client with a /64 has one counter', { rules: [{ name: 'address', rule: '2/1h' }], trustedProxies: 1 }, async (port) => {
+  const statuses = [];
+  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::ffff:3', '2001:db8:0:1::1']) {
+    statuses.push((await fetch(`http://127.0.0.1:${port}/`, { headers: { 'x-forwarded-for': address, connection: 'close' } })).status);
+  }
+  assert.deepEqual(statuses, [200, 200, 429, 200]);
 });
 
 test('addresses behind proxies', () => {

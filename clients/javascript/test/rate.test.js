@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Lease, LeaseDenied, LeaseLost, RateLimited, RateLimiter } from 'redis-rank-client';
-import { CLIENTS, close, flushAll } from './support.js';
+import { Lease, LeaseDenied, LeaseLost, OutcomeUnknown, RateLimited, RateLimiter } from 'redis-rank-client';
+import { until } from './servers.js';
+import { CLIENTS, close, flushAll, ioredis, nodeRedis } from './support.js';
 
 const now = 1_700_000_000_000;
 beforeEach(flushAll);
@@ -59,3 +60,60 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
     }
   });
 }
+
+test('while the server is away, a limiter of this process checks, peeks, refunds and resets', async () => {
+  const client = await ioredis({ url: 'redis://127.0.0.1:1', retryStrategy: () => 1000 });
+  const limiter = new RateLimiter(client, '2/1h', { failing: 'local', timeout: 20 });
+  const seen = [];
+  for (const act of ['check', 'peek', 'check', 'check', 'peek', 'refund', 'peek', 'check', 'check']) {
+    const { allowed, remaining, source } = await limiter[act]('ann');
+    seen.push([act, allowed, remaining]);
+    assert.equal(source, 'local');
+  }
+  assert.deepEqual(seen, [
+    ['check', true, 1], ['peek', true, 1], ['check', true, 0], ['check', false, 0], ['peek', false, 0], ['refund', true, 1], ['peek', true, 1],
+    ['check', true, 0], ['check', false, 0],
+  ]);
+  assert.deepEqual([await limiter.reset('ann'), await limiter.reset('ann'), await limiter.allows('ann')], [true, false, true]);
+  const failing = new RateLimiter(client, '2/1h', { timeout: 20 });
+  for (const act of ['check', 'peek', 'refund', 'reset']) await assert.rejects(failing[act]('ann'), OutcomeUnknown);
+  close(client);
+});
+
+test('a key that was denied is denied without a round trip, until its time has passed', async () => {
+  const client = await nodeRedis();
+  const calls = async () => Number(/cmdstat_rate.check:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
+  const asked = async (act) => {
+    const before = await calls();
+    const verdict = await act();
+    return [verdict.allowed, verdict.source, (await calls()) - before];
+  };
+  const limiter = new RateLimiter(client, ['5/1h', '9/1d'], { rememberDenied: 2 });
+  const check = (key, options) => asked(() => limiter.check(key, options));
+  assert.deepEqual(await check('ann', { cost: 4 }), [true, 'server', 1]);
+  assert.deepEqual(await check('ann', { cost: 2 }), [false, 'server', 1]);
+  assert.deepEqual(await check('ann', { cost: 2 }), [false, 'remembered', 0]);
+  const { rules, retryAfterMs, remaining, rule } = await limiter.check('ann', { cost: 2 });
+  assert.ok(retryAfterMs > 0 && retryAfterMs <= 3_600_000);
+  assert.deepEqual([remaining, rule, rules.length, rules[0].limited, rules[1].limited], [1, 1, 2, true, false]);
+  // Another cost is another question, and a call with special options always is one.
+  assert.deepEqual(await check('ann'), [true, 'server', 1]);
+  assert.deepEqual(await check('ann', { cost: 2, force: true }), [false, 'server', 1]);
+  // Giving units back forgets it.
+  await limiter.refund('ann', { cost: 5 });
+  assert.deepEqual(await check('ann', { cost: 2 }), [true, 'server', 1]);
+  // It is bounded: the first one is forgotten.
+  for (const key of ['x', 'y', 'z']) {
+    await limiter.check(key, { cost: 5 });
+    assert.deepEqual(await check(key), [false, 'server', 1]);
+  }
+  assert.deepEqual([await check('x'), await check('z')], [[false, 'server', 1], [false, 'remembered', 0]]);
+  // What can never pass has no time.
+  assert.deepEqual(await check('never', { cost: 99 }), [false, 'server', 1]);
+  assert.deepEqual(await check('never', { cost: 99 }), [false, 'server', 1]);
+  const soon = new RateLimiter(client, '1/50ms', { rememberDenied: true, prefix: 'soon:' });
+  assert.deepEqual([await soon.allows('ann'), await soon.allows('ann')], [true, false]);
+  await until(() => soon.allows('ann'), 'the next unit');
+  for (const wrong of [0, -1, 'yes', 1.5]) assert.throws(() => new RateLimiter(client, '5/1h', { rememberDenied: wrong }), TypeError);
+  close(client);
+});

@@ -33,6 +33,36 @@ new Worker(new Schedule(node, 'jobs'), () => {}, { attempts: 5, dead: 'jobs:dead
 fastify().get('/', { ...fastifyRouteLimit(node, [{ name: 'user', rule: '5/1s' }]) }, async () => 'fine');
 express().get('/', expressRateLimit(node, [{ name: 'user', rule: '5/1s' }], { trustedProxies: 1 }), (_, response) => void response.send('fine'));
 
+interface Mail {
+  to: string;
+}
+const mails = new Schedule<Mail>(node, 'mails', { data: 'mails:data', dead: 'mails:dead' });
+await mails.add('mail:1', { after: '1m', data: { to: 'ann' } });
+new Worker(mails, (job) => job.data.to.toUpperCase(), { timeLimit: '5s', every: '1m', rate: ['limit', '5/1s'], observe: ({ kind, ms }) => console.log(kind, ms) });
+const found: string | undefined = (await mails.dead.get('mail:1'))?.data?.to;
+const passes: boolean = await new RateLimiter(node, '5/minute', { rememberDenied: true }).allows(7);
+console.log(found, passes, await mails.ack(claims, { after: '1h' }), await mails.revive('mail:1'));
+
+// @ts-expect-error the payload has another type
+mails.add('mail:1', { after: '1m', data: { from: 'ann' } });
+// @ts-expect-error no such field
+new Worker(mails, (job) => job.data.from);
+// @ts-expect-error a transaction is no client
+new Leaderboard(node.multi(), 'game');
+// @ts-expect-error a pipeline is no client
+new Leaderboard(new Redis().pipeline(), 'game');
+// @ts-expect-error a key is text or a number
+new RateLimiter(node, '5/1s').check({ id: 5 });
+// @ts-expect-error a promise is no key
+new RateLimiter(node, '5/1s').check(Promise.resolve('ann'));
+// @ts-expect-error no such kind of payload
+new Schedule(node, 'jobs', { payload: 'xml' });
+// @ts-expect-error a number of milliseconds is returned
+new Worker(mails, () => {}, { backoff: () => 'soon' });
+// @ts-expect-error the key of a rule is text or a number
+expressRateLimit(node, [{ name: 'user', rule: '5/1s', key: () => ({}) }]);
+// @ts-expect-error no such option
+expressRateLimit(node, [{ name: 'user', rule: '5/1s' }], { refunds: true });
 // @ts-expect-error attempts and dead go together
 new Worker(new Schedule(node, 'jobs'), () => {}, { attempts: 5 });
 // @ts-expect-error no such option
