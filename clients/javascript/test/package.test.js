@@ -9,7 +9,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { clusterUrl, flushAll, url } from './support.js';
+import { freePort, startServer, until } from './servers.js';
+import { flushAll, url } from './support.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const samples = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```js\n(.*?)^```/gms)].map(([, block]) => block);
@@ -34,11 +35,40 @@ test('the examples in the README print what they say', async () => {
     await flushAll();
     const code = block
       .replaceAll('createClient()', `createClient({ url: '${url}' })`)
-      .replaceAll('process.env.REDIS_URL', `'${url}'`)
-      .replaceAll('new Redis()', `new Redis('${url}')`)
-      .replaceAll('6379', new URL(clusterUrl).port);
+      .replaceAll('8080', '0');
     const expected = [...block.matchAll(/^\/\/ (.*)$/gm)].map(([, line]) => line).join('\n');
     assert.equal(await printed(code, expected), expected);
+  }
+});
+
+test('the README has at most 1,200 words', () => {
+  assert.ok(readFileSync(join(root, 'README.md'), 'utf8').split(/\s+/).length <= 1200);
+});
+
+test('the example of Express in the README survives an outage, word for word', async () => {
+  const server = await startServer();
+  const port = await freePort();
+  const block = samples.find((sample) => sample.includes('express()'));
+  const code = block.replace('createClient()', `createClient({ url: '${server.url}' })`).replace('8080', port);
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { cwd: root, stdio: 'ignore' });
+  const get = async (path) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } });
+    return response.status;
+  };
+  // Half a second is little on a busy machine, so it may count by itself now and then.
+  const passes = () => until(async () => (await get('/')) === 200, 'a response');
+  try {
+    await passes();
+    await server.kill();
+    await passes();
+    // It goes on counting.
+    await until(async () => (await Promise.all(Array.from({ length: 30 }, () => get('/')))).includes(429), 'a denial');
+    await server.start();
+    await passes();
+    assert.equal(child.exitCode, null);
+  } finally {
+    child.kill();
+    await server.stop();
   }
 });
 
