@@ -1,8 +1,7 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
-use super::options::{open_board_or_period, period_option, row_options, ReadOptions, RANK_COST};
-use super::output::Output;
-use super::{open_to_read, ServerBoard};
+use super::options::{open_board_or_period, period_option, row_options, Read, RANK_COST};
+use super::ServerBoard;
 use crate::board::{Found, RankKind, Row};
 use crate::command;
 use crate::config::check_rows;
@@ -36,18 +35,14 @@ command! { AMONG = among;
 fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
-    let options = ReadOptions::parse(call.options(args))?;
-    let mut board = open_to_read(call, key)?;
-    let hash = options.apply_to(call, &mut board)?;
-    let Some(found) = board.find(&member)? else {
-        call.reply().null();
+    let mut read = Read::open(call, key, args)?;
+    let Some(found) = read.board.find(&member)? else {
+        read.null();
         return Ok(());
     };
-    let row = board.row(found, options.kind(&board))?;
-    let reply = call.reply();
-    let mut out = Output::new(&reply, options.json);
-    options.format(board.schema(), hash.as_ref()).row(None, &row, &mut out);
-    out.send(&reply);
+    let kind = read.kind();
+    let row = read.board.row(found, kind)?;
+    read.reply(|format, out| format.row(None, &row, out));
     Ok(())
 }
 
@@ -85,27 +80,22 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::member_count(named, args.len()));
     }
     let names = args.take_first(named as usize);
-    let options = ReadOptions::parse(call.options(args))?;
-    let mut board = open_to_read(call, key)?;
-    let hash = options.apply_to(call, &mut board)?;
+    let mut read = Read::open(call, key, args)?;
 
     let mut peers = Vec::new();
     for name in names {
-        peers.extend(board.find(&name.text())?);
+        peers.extend(read.board.find(&name.text())?);
     }
-    peers.sort_by(|a, b| board.compare(a, b));
+    peers.sort_by(|a, b| read.board.compare(a, b));
     peers.dedup_by(|a, b| a.element.bytes() == b.element.bytes());
     check_rows(peers.len() as u64)?;
-    let kind = options.kind(&board);
-    let rows = rank_peers(&mut board, kind, peers)?;
-
-    let format = options.format(board.schema(), hash.as_ref());
-    let reply = call.reply();
-    let mut out = Output::new(&reply, options.json);
-    out.list(rows.len() as u64);
-    rows.iter().for_each(|(place, row)| format.row(Some(*place), row, &mut out));
-    out.end_list();
-    out.send(&reply);
+    let kind = read.kind();
+    let rows = rank_peers(&mut read.board, kind, peers)?;
+    read.reply(|format, out| {
+        out.list(rows.len() as u64);
+        rows.iter().for_each(|(place, row)| format.row(Some(*place), row, out));
+        out.end_list();
+    });
     Ok(())
 }
 

@@ -1,14 +1,15 @@
-//! The options of every read, and the steps that they share: a read parses them all, opens its board, and applies them.
+//! The options of every read, and the steps that they share: a read parses them all, opens its board, and replies.
 
+use super::output::Output;
 use super::periods::PeriodSelector;
 use super::rows::{AttributeSource, RowFormat};
 use super::{open_hash, open_to_read, ServerBoard};
-use crate::board::{Board, Order, Point, RankKind, Schema, Tuple};
+use crate::board::{Order, Point, RankKind, Row, Schema};
+use crate::config::check_rows;
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Access, Arg, Args, Call, Hash, Options, Text};
 use crate::words::Word;
-use crate::zset::SortedSet;
 
 /// The syntax of what every read of rows takes.
 macro_rules! row_options {
@@ -93,48 +94,96 @@ impl<'a> ReadOptions<'a> {
         Ok(read)
     }
 
-    /// Applies the options to an open board: its direction, its period, and the hash of its attributes.
-    #[inline]
-    pub fn apply_to<'c>(&self, call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
-        if self.kind == Some(RankKind::Dense) {
-            // What follows counts distinct scores, up to rank.max-hops of them.
-            call.start_timing();
-        }
-        self.order.map_or(Ok(()), |order| board.read_from(order))?;
-        // A missing board reads as an empty one, with or without attributes.
-        let wants_hash = self.data && board.exists();
-        let hash = if wants_hash { Some(open_hash(call, board, Access::Read)?) } else { None };
-        if let Some(choice) = &self.period {
-            choice.switch_to(call, board)?;
-        }
-        Ok(hash)
-    }
-
     /// How rows of a board with this schema are written.
     pub fn format<'r, 'c>(&self, schema: &'r Schema, hash: Option<&'r Hash<'c>>) -> RowFormat<'r, 'c> {
         let attributes = hash.map_or(AttributeSource::None, AttributeSource::Hash);
         RowFormat { schema, attributes, time: self.time }
     }
+}
+
+/// An open board, or that of a period, and what its options say.
+pub struct Read<'c> {
+    call: &'c Call<'c>,
+    pub board: ServerBoard<'c>,
+    pub options: ReadOptions<'c>,
+    pub hash: Option<Hash<'c>>,
+}
+
+impl<'c> Read<'c> {
+    /// Reads what follows the fixed arguments, and opens what it needs.
+    #[inline]
+    pub fn open(call: &'c Call<'c>, key: Text<'c>, args: Args<'c>) -> Result<Read<'c>> {
+        let options = ReadOptions::parse(call.options(args))?;
+        Read::of(call, open_to_read(call, key)?, options)
+    }
+
+    /// The same with scores in front of the options, which are a point together with `AT` and `MEMBER`. How many scores
+    /// there are, the board says.
+    pub fn open_at_point(call: &'c Call<'c>, key: Text<'c>, mut args: Args<'c>) -> Result<(Read<'c>, Point<'c>)> {
+        let board = open_to_read(call, key)?;
+        let scores = point_scores(&mut args, &board)?;
+        let options = ReadOptions::parse(call.options(args))?;
+        let values = board.schema().parse_tuple(scores.map(Arg::bytes))?;
+        let point = Point { values, at: options.at, member: options.member.map(Arg::bytes) };
+        Ok((Read::of(call, board, options)?, point))
+    }
+
+    /// Applies the options to an open board: its direction, its period, and the hash of its attributes.
+    #[inline]
+    pub fn of(call: &'c Call<'c>, mut board: ServerBoard<'c>, options: ReadOptions<'c>) -> Result<Read<'c>> {
+        if options.kind == Some(RankKind::Dense) {
+            // What follows counts distinct scores, up to rank.max-hops of them.
+            call.start_timing();
+        }
+        options.order.map_or(Ok(()), |order| board.read_from(order))?;
+        // A missing board reads as an empty one, with or without attributes.
+        let wants_hash = options.data && board.exists();
+        let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
+        if let Some(choice) = &options.period {
+            choice.switch_to(call, &mut board)?;
+        }
+        Ok(Read { call, board, options, hash })
+    }
 
     /// The kind of rank to show.
-    pub fn kind<S: SortedSet>(&self, board: &Board<S>) -> RankKind {
-        self.kind.unwrap_or_else(|| board.default_kind())
+    pub fn kind(&self) -> RankKind {
+        self.options.kind.unwrap_or_else(|| self.board.default_kind())
     }
 
     /// Members of a group have equal fields, so the default is a competition rank.
     pub fn group_kind(&self) -> RankKind {
-        self.kind.unwrap_or(RankKind::Competition)
+        self.options.kind.unwrap_or(RankKind::Competition)
     }
 
-    /// The point in the order of a board that scores, `AT` and `MEMBER` make up.
-    pub fn point(&self, values: Tuple) -> Point<'a> {
-        Point { values, at: self.at, member: self.member.map(Arg::bytes) }
+    /// The rows at some positions; an error if they are more than a reply may hold.
+    pub fn rows_at(&mut self, first: u64, count: u64) -> Result<Vec<Row>> {
+        check_rows(self.board.rows_from(first, count)?)?;
+        let kind = self.kind();
+        self.board.rows(first, count, kind)
+    }
+
+    pub fn null(&self) {
+        self.call.reply().null();
+    }
+
+    /// Replies with rows.
+    pub fn rows(&self, rows: &[Row]) {
+        self.reply(|format, out| format.rows(rows, out));
+    }
+
+    /// Replies with what is written.
+    #[inline]
+    pub fn reply(&self, write: impl FnOnce(&RowFormat<'_, 'c>, &mut Output)) {
+        let reply = self.call.reply();
+        let mut out = Output::new(&reply, self.options.json);
+        write(&self.options.format(self.board.schema(), self.hash.as_ref()), &mut out);
+        out.send(&reply);
     }
 }
 
 /// Takes the scores of a point from the arguments: one for each field of the board, or all leading numbers if the board
 /// does not exist.
-pub fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args<'a>> {
+fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args<'a>> {
     let numbers = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
     let fields = if board.exists() { board.schema().fields().len() } else { numbers.max(1) };
     if args.len() < fields || numbers > fields {

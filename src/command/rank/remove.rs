@@ -1,6 +1,6 @@
 //! `RANK.REM`, `RANK.TRIM` and `RANK.POP`.
 
-use super::options::{row_options, ReadOptions};
+use super::options::{row_options, Read, ReadOptions};
 use super::output::Output;
 use super::periods::open_kept;
 use super::rows::{AttributeSource, RowFormat};
@@ -89,10 +89,10 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let options = ReadOptions::parse(call.options(args))?;
     let mut board = open_to_write(call, key)?;
     board.set_max_hops(config::MAX_HOPS.bound());
-    let hash = options.apply_to(call, &mut board)?;
-    let (first, count) = board.positions_at_end(n, options.worst)?;
-    check_rows(count)?;
-    let mut rows = board.rows(first, count, options.kind(&board))?;
+    let mut read = Read::of(call, board, options)?;
+    let (first, count) = read.board.positions_at_end(n, read.options.worst)?;
+    let mut rows = read.rows_at(first, count)?;
+    let Read { mut board, options, hash, .. } = read;
     if options.worst {
         // The worst member comes first in the reply, as in that of ZPOPMIN.
         rows.reverse();

@@ -1,13 +1,12 @@
 //! `RANK.COUNT`, `RANK.FORSCORE` and `RANK.SCOREAT`: reads about scores, not about members.
 
-use super::open_to_read;
-use super::options::{open_board_or_period, period_option, point_scores, ReadOptions, RANK_COST};
+use super::options::{open_board_or_period, period_option, Read, RANK_COST};
 use crate::board::FieldBound;
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_finite;
-use crate::server::{Arg, Call};
+use crate::server::Call;
 use crate::words::Word;
 
 command! { COUNT = count;
@@ -50,14 +49,10 @@ fn count<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn forscore<'c>(call: &'c Call<'c>) -> Result<()> {
-    let (key, mut args) = call.key_and_args()?;
-    let mut board = open_to_read(call, key)?;
-    let scores = point_scores(&mut args, &board)?;
-    let options = ReadOptions::parse(call.options(args))?;
-    let point = options.point(board.schema().parse_tuple(scores.map(Arg::bytes))?);
-    let kind = options.kind(&board);
-    options.apply_to(call, &mut board)?;
-    let rank = if board.exists() { board.rank_at_point(&point, kind)? } else { 1 };
+    let (key, args) = call.key_and_args()?;
+    let (mut read, point) = Read::open_at_point(call, key, args)?;
+    let kind = read.kind();
+    let rank = if read.board.exists() { read.board.rank_at_point(&point, kind)? } else { 1 };
     call.reply().count(rank);
     Ok(())
 }
