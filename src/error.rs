@@ -82,6 +82,12 @@ impl Error {
         }
     }
 
+    /// Says that the error is in the board that `VERSUS` names.
+    #[cold]
+    pub fn in_versus(self, key: &[u8]) -> Error {
+        self.prefixed(format!("in VERSUS {:?}: ", Escaped(key)))
+    }
+
     /// Adds to the message, behind its code.
     fn prefixed(mut self, prefix: String) -> Error {
         let (kind, message) = &mut *self.0;
@@ -314,6 +320,7 @@ errors! {
             change the prefix", Escaped(key);
         offset_is_set() "OFFSET is set with the first period of a board: \
             remove all periods with NOPERIOD to set another";
+        versus_on_shard() "VERSUS is not valid with shards: a rank on one of them is not a rank on the whole board";
         has_periods() "a board with periods cannot be rotated";
         is_shard() "a shard cannot be rotated: create a board with another name";
     }

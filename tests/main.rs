@@ -86,4 +86,5 @@ mod transactions;
 mod under_faults;
 mod upgrade;
 mod verify;
+mod versus;
 mod writes;

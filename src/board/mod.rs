@@ -165,6 +165,11 @@ impl<S: SortedSet> Board<S> {
         self.hops = hops;
     }
 
+    /// How many hops `DENSE` ranks may still make.
+    pub fn hops_left(&self) -> u64 {
+        self.hops
+    }
+
     /// From now on the names of members that leave are kept, for [`Board::departed`].
     pub fn note_departures(&mut self) {
         self.departed = Some(Vec::new());

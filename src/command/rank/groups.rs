@@ -43,15 +43,14 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     };
     check_rows((group.1 - group.0).saturating_sub(limit.offset).min(limit.count))?;
     let group = read.board.group_names(group, limit.offset, limit.count, rank)?;
-    read.reply(|format, out| {
+    read.reply(&[], |format, out| {
         out.record(2);
         out.field("rank");
         out.count(group.rank);
         out.field("users");
         write_names(format, &group, out);
         out.end_record();
-    });
-    Ok(())
+    })
 }
 
 fn stats<'c>(call: &'c Call<'c>) -> Result<()> {

@@ -1,59 +1,63 @@
 //! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND`, `RANK.BYSCORE`, `RANK.AFTER` and `RANK.BEFORE`.
 
-use super::options::{row_options, Read, ROWS_COST};
+use super::options::{leading_numbers, read_rows, report_keys, row_options, Read, ROWS_COST};
 use super::ServerBoard;
 use crate::board::{Board, FieldBound, Point};
 use crate::command;
 use crate::config::check_rows;
-use crate::docs::Doc;
 use crate::error::Result;
 use crate::server::{Args, Call};
 use crate::words::Word;
 
 command! { TOPN = topn;
-    Doc::read("rank.topn", concat!("key n ", row_options!()), "Returns the n best-ranked members.", ROWS_COST)
+    read_rows("rank.topn", concat!("key n ", row_options!()), "Returns the n best-ranked members.", ROWS_COST)
 }
 
 command! { RANGE = range;
-    Doc::read("rank.range", concat!("key start stop ", row_options!()),
+    read_rows("rank.range", concat!("key start stop ", row_options!()),
     "Returns members in a range of positions.", ROWS_COST)
 }
 
 command! { PAGE = page;
-    Doc::read("rank.page", concat!("key page size ", row_options!()),
+    read_rows("rank.page", concat!("key page size ", row_options!()),
     "Returns one page of a board, with the number of pages and members.", ROWS_COST)
 }
 
 command! { AROUND = around;
-    Doc::read("rank.around", concat!("key member distance [FILL] ", row_options!()),
+    read_rows("rank.around", concat!("key member distance [FILL] ", row_options!()),
     "Returns a member and its neighbours.", ROWS_COST)
 }
 
 command! { BYSCORE = byscore;
-    Doc::read("rank.byscore", concat!("key min max [LIMIT offset count] ", row_options!()),
+    read_rows("rank.byscore", concat!("key min max [LIMIT offset count] ", row_options!()),
     "Returns members whose first field is in a range.", ROWS_COST)
 }
 
 command! { AFTER = after;
-    Doc::read("rank.after", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
+    read_rows("rank.after", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
     "Returns the n members after a score.", ROWS_COST)
 }
 
 command! { BEFORE = before;
-    Doc::read("rank.before", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
+    read_rows("rank.before", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
     "Returns the n members before a score.", ROWS_COST)
 }
 
 fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        return report_keys(call, 1);
+    }
     let (key, mut args) = call.key_and_args()?;
     let n = args.required()?.count("n", 0)?;
     let mut read = Read::open(call, key, args)?;
     let rows = read.rows_at(0, n)?;
-    read.rows(&rows);
-    Ok(())
+    read.reply_rows(&rows)
 }
 
 fn range<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        return report_keys(call, 2);
+    }
     let (key, mut args) = call.key_and_args()?;
     let start = position(&mut args, "start")?;
     let stop = position(&mut args, "stop")?;
@@ -62,8 +66,7 @@ fn range<'c>(call: &'c Call<'c>) -> Result<()> {
     let first = from_either_end(start, members).saturating_sub(1);
     let end = from_either_end(stop, members);
     let rows = read.rows_at(first, end.saturating_sub(first))?;
-    read.rows(&rows);
-    Ok(())
+    read.reply_rows(&rows)
 }
 
 fn position(args: &mut Args, what: &'static str) -> Result<i64> {
@@ -81,6 +84,9 @@ fn from_either_end(position: i64, members: u64) -> u64 {
 }
 
 fn page<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        return report_keys(call, 2);
+    }
     let (key, mut args) = call.key_and_args()?;
     let page = args.required()?.count("page", 1)?;
     let size = args.required()?.count("size", 1)?;
@@ -88,7 +94,7 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let members = read.board.members()?;
     let pages = members.div_ceil(size);
     let rows = read.rows_at((page - 1).saturating_mul(size), size)?;
-    read.reply(|format, out| {
+    read.reply(&rows, |format, out| {
         out.record(4);
         for (name, value) in [("page", page), ("pages", pages), ("members", members)] {
             out.field(name);
@@ -97,11 +103,13 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
         out.field("rows");
         format.rows(&rows, out);
         out.end_record();
-    });
-    Ok(())
+    })
 }
 
 fn around<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        return report_keys(call, 2);
+    }
     let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let distance = args.required()?.count("distance", 0)?;
@@ -122,11 +130,13 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
     check_rows(read.board.rows_from(first, end - first)?)?;
     let kind = read.kind();
     let rows = read.board.rows_near((&found, position), first, end - first, kind)?;
-    read.rows(&rows);
-    Ok(())
+    read.reply_rows(&rows)
 }
 
 fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        return report_keys(call, 2);
+    }
     let (key, mut args) = call.key_and_args()?;
     let min = FieldBound::parse(args.required()?.bytes(), "min")?;
     let max = FieldBound::parse(args.required()?.bytes(), "max")?;
@@ -135,8 +145,7 @@ fn byscore<'c>(call: &'c Call<'c>) -> Result<()> {
     let limit = read.options.limit;
     let first = first.saturating_add(limit.offset);
     let rows = read.rows_at(first, end.saturating_sub(first).min(limit.count))?;
-    read.rows(&rows);
-    Ok(())
+    read.reply_rows(&rows)
 }
 
 fn after<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -152,11 +161,15 @@ fn beside_point<'c>(
     call: &'c Call<'c>,
     positions: impl Fn(&mut ServerBoard<'c>, &Point, u64) -> Result<(u64, u64)>,
 ) -> Result<()> {
+    if call.asks_for_keys() {
+        let mut args = call.args();
+        args.take_first(2);
+        return report_keys(call, 1 + leading_numbers(&args));
+    }
     let (key, mut args) = call.key_and_args()?;
     let n = args.required()?.count("n", 0)?;
     let (mut read, point) = Read::open_at_point(call, key, args)?;
     let (first, count) = if read.board.exists() { positions(&mut read.board, &point, n)? } else { (0, 0) };
     let rows = read.rows_at(first, count)?;
-    read.rows(&rows);
-    Ok(())
+    read.reply_rows(&rows)
 }

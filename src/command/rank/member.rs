@@ -1,8 +1,9 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
-use super::options::{open_board_or_period, period_option, row_options, Read, RANK_COST};
+use super::options::{open_board_or_period, period_option, read_rows, report_keys, row_options, Read, RANK_COST};
+use super::versus::ranks_of;
 use super::ServerBoard;
-use crate::board::{Found, RankKind, Row};
+use crate::board::{Found, RankKind, Row, Tuple};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
@@ -11,7 +12,7 @@ use crate::server::{Call, Text};
 use crate::words::Word;
 
 command! { GET = get;
-    Doc::read("rank.get", concat!("key member ", row_options!()),
+    read_rows("rank.get", concat!("key member ", row_options!()),
     "Returns the rank and scores of a member.", RANK_COST).fast()
 }
 
@@ -27,12 +28,15 @@ command! { PERCENTILE = percentile;
 }
 
 command! { AMONG = among;
-    Doc::read("rank.among", concat!("key nummembers member ... ", row_options!()),
+    read_rows("rank.among", concat!("key nummembers member ... ", row_options!()),
     "Ranks the members of a group, such as friends.",
     "O(M*log(N)) for M members; with DENSE O(D*log(N)) more for D better scores.")
 }
 
 fn get<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        return report_keys(call, 1);
+    }
     let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let mut read = Read::open(call, key, args)?;
@@ -42,8 +46,7 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     };
     let kind = read.kind();
     let row = read.board.row(found, kind)?;
-    read.reply(|format, out| format.row(None, &row, out));
-    Ok(())
+    read.reply(std::slice::from_ref(&row), |format, out| format.row(0, None, &row, out))
 }
 
 /// A board and one of its members, for a read whose only option is a period; `None` if the member is not on the board.
@@ -74,6 +77,10 @@ fn percentile<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 fn among<'c>(call: &'c Call<'c>) -> Result<()> {
+    if call.asks_for_keys() {
+        let named = call.args().nth(1).and_then(|named| named.count("nummembers", 1).ok());
+        return report_keys(call, named.and_then(|named| usize::try_from(named).ok()).map_or(1, |named| 1 + named));
+    }
     let (key, mut args) = call.key_and_args()?;
     let named = args.required()?.count("nummembers", 1)?;
     if named > args.len() as u64 {
@@ -90,39 +97,32 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     peers.dedup_by(|a, b| a.element.bytes() == b.element.bytes());
     check_rows(peers.len() as u64)?;
     let kind = read.kind();
-    let rows = rank_peers(&mut read.board, kind, peers)?;
-    read.reply(|format, out| {
+    let ranks = ranks_of(&mut read.board, kind, peers.iter())?;
+    let places = places(kind, &peers);
+    let row = |(peer, rank)| read.board.row_ranked(peer, rank);
+    let rows: Vec<Row> = peers.into_iter().zip(ranks).map(row).collect();
+    read.reply(&rows, |format, out| {
         out.list(rows.len() as u64);
-        rows.iter().for_each(|(place, row)| format.row(Some(*place), row, out));
+        for (index, (row, place)) in rows.iter().zip(places).enumerate() {
+            format.row(index, Some(place), row, out);
+        }
         out.end_list();
-    });
-    Ok(())
+    })
 }
 
-/// The row of each member with its place in the group, best first. The place is of the same kind as the rank.
-fn rank_peers<'c>(board: &mut ServerBoard<'c>, kind: RankKind, peers: Vec<Found<Text<'c>>>) -> Result<Vec<(u64, Row)>> {
-    let mut rows: Vec<(u64, Row)> = Vec::with_capacity(peers.len());
-    let mut groups = 0;
-    for peer in peers {
-        let position = rows.len() as u64 + 1;
-        let last = rows.last().map(|(place, row)| (*place, row.rank, &row.values));
-        let (place, rank) = match (last, kind) {
-            (Some((place, rank, values)), RankKind::Competition | RankKind::Dense)
-                if *values == peer.decoded.values =>
-            {
-                (place, rank)
-            }
-            (Some((_, rank, values)), RankKind::Dense) => {
-                groups += 1;
-                (groups, rank + board.better_groups(&peer.decoded.values, Some(values))?)
-            }
-            (None, RankKind::Dense) => {
-                groups = 1;
-                (1, board.rank(&peer, kind)?)
-            }
-            _ => (position, board.rank(&peer, kind)?),
+/// The place of each member in the group, best first. It is of the same kind as the rank.
+fn places(kind: RankKind, peers: &[Found<Text>]) -> Vec<u64> {
+    let mut places: Vec<u64> = Vec::with_capacity(peers.len());
+    let mut last: Option<(u64, &Tuple)> = None;
+    for (position, peer) in (1..).zip(peers) {
+        let values = &peer.decoded.values;
+        let place = match (last, kind) {
+            (Some((place, equal)), RankKind::Competition | RankKind::Dense) if equal == values => place,
+            (Some((place, _)), RankKind::Dense) => place + 1,
+            _ => position,
         };
-        rows.push((place, board.row_ranked(peer, rank)));
+        last = Some((place, values));
+        places.push(place);
     }
-    Ok(rows)
+    places
 }

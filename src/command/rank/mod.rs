@@ -20,6 +20,7 @@ mod scan;
 mod scores;
 mod shard;
 mod verify;
+mod versus;
 mod write;
 
 pub use add::{ADD, MULTISET};

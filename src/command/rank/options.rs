@@ -3,18 +3,20 @@
 use super::output::Output;
 use super::periods::PeriodSelector;
 use super::rows::{AttributeSource, RowFormat};
+use super::versus::Versus;
 use super::{open_hash, open_to_read, ServerBoard};
 use crate::board::{Order, Point, RankKind, Row, Schema};
 use crate::config::check_rows;
+use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
-use crate::server::{Access, Arg, Args, Call, Hash, Options, Text};
+use crate::server::{Access, Arg, Args, Call, Hash, Text};
 use crate::words::Word;
 
 /// The syntax of what every read of rows takes.
 macro_rules! row_options {
     () => {
-        "kind:[COMPETITION|DENSE|ORDINAL] [WITHTIME] [WITHDATA] [PERIOD unit which:[index|id]] order:[ASC|DESC] [JSON]"
+        "kind:[COMPETITION|DENSE|ORDINAL] [WITHTIME] [WITHDATA] [PERIOD unit which:[index|id]] order:[ASC|DESC] [VERSUS other] [JSON]"
     };
     // For commands that do not read periods.
     (board) => {
@@ -31,8 +33,31 @@ macro_rules! period_option {
 }
 pub(super) use period_option;
 
+/// The documentation of a read of rows. Members can be called `VERSUS`, so a key specification could not tell where the
+/// other board is.
+pub(super) const fn read_rows(
+    name: &'static str,
+    syntax: &'static str,
+    summary: &'static str,
+    complexity: &'static str,
+) -> Doc {
+    const KEYS: &[KeySpec] = &[KeySpec::at(1, KeyUse::Read), KeySpec::dynamic(KeyUse::Read)];
+    Doc::read(name, syntax, summary, complexity).reports_keys().keys(KEYS)
+}
+
+/// Reports the keys of a read of rows, which has so many fixed arguments behind its key. A call that is wrong may have
+/// fewer; what is wrong with it is said when it is run.
+#[cold]
+pub(super) fn report_keys(call: &Call, fixed: usize) -> Result<()> {
+    call.report_key_use(1, KeyUse::Read);
+    let mut args = call.args();
+    args.take_first(1 + fixed);
+    ReadOptions::parse(call, args).map(drop).or(Ok(()))
+}
+
 pub(super) const RANK_COST: &str = "O(log(N)); with DENSE O(D*log(N)) for D better scores.";
-pub(super) const ROWS_COST: &str = "O(log(N)+M) with M rows returned; with DENSE O(D*log(N)) more for D better scores.";
+pub(super) const ROWS_COST: &str =
+    "O(log(N)+M) with M rows returned, or O(M*log(N)) with VERSUS; with DENSE O(D*log(N)) more for D better scores.";
 
 /// `LIMIT`; the default is everything.
 #[derive(Clone, Copy)]
@@ -61,11 +86,13 @@ pub struct ReadOptions<'a> {
     pub limit: Limit,
     at: Option<i64>,
     member: Option<Arg<'a>>,
+    versus: Option<Text<'a>>,
 }
 
 impl<'a> ReadOptions<'a> {
     /// Reads what follows the fixed arguments.
-    pub fn parse(mut options: Options<'a>) -> Result<ReadOptions<'a>> {
+    pub fn parse(call: &Call<'a>, args: Args<'a>) -> Result<ReadOptions<'a>> {
+        let mut options = call.options(args);
         let mut read = ReadOptions::default();
         while let Some(option) = options.next()? {
             match option {
@@ -82,6 +109,10 @@ impl<'a> ReadOptions<'a> {
                 "WORST" => read.worst = true,
                 "AT" => read.at = Some(options.value()?.time("AT")?),
                 "MEMBER" => read.member = Some(options.value()?),
+                "VERSUS" => {
+                    read.versus = Some(options.value()?.text());
+                    call.report_key_use(call.args().len() - options.words.len(), KeyUse::Read);
+                }
                 "LIMIT" => {
                     let offset = options.value()?.count("LIMIT offset", 0)?;
                     let count = options.value()?.integer("LIMIT count")?;
@@ -97,7 +128,7 @@ impl<'a> ReadOptions<'a> {
     /// How rows of a board with this schema are written.
     pub fn format<'r, 'c>(&self, schema: &'r Schema, hash: Option<&'r Hash<'c>>) -> RowFormat<'r, 'c> {
         let attributes = hash.map_or(AttributeSource::None, AttributeSource::Hash);
-        RowFormat { schema, attributes, time: self.time }
+        RowFormat { schema, attributes, time: self.time, versus: None }
     }
 }
 
@@ -107,13 +138,14 @@ pub struct Read<'c> {
     pub board: ServerBoard<'c>,
     pub options: ReadOptions<'c>,
     pub hash: Option<Hash<'c>>,
+    versus: Option<Versus<'c>>,
 }
 
 impl<'c> Read<'c> {
     /// Reads what follows the fixed arguments, and opens what it needs.
     #[inline]
     pub fn open(call: &'c Call<'c>, key: Text<'c>, args: Args<'c>) -> Result<Read<'c>> {
-        let options = ReadOptions::parse(call.options(args))?;
+        let options = ReadOptions::parse(call, args)?;
         Read::of(call, open_to_read(call, key)?, options)
     }
 
@@ -122,7 +154,7 @@ impl<'c> Read<'c> {
     pub fn open_at_point(call: &'c Call<'c>, key: Text<'c>, mut args: Args<'c>) -> Result<(Read<'c>, Point<'c>)> {
         let board = open_to_read(call, key)?;
         let scores = point_scores(&mut args, &board)?;
-        let options = ReadOptions::parse(call.options(args))?;
+        let options = ReadOptions::parse(call, args)?;
         let values = board.schema().parse_tuple(scores.map(Arg::bytes))?;
         let point = Point { values, at: options.at, member: options.member.map(Arg::bytes) };
         Ok((Read::of(call, board, options)?, point))
@@ -130,7 +162,7 @@ impl<'c> Read<'c> {
 
     /// Applies the options to an open board: its direction, its period, and the hash of its attributes.
     #[inline]
-    pub fn of(call: &'c Call<'c>, mut board: ServerBoard<'c>, options: ReadOptions<'c>) -> Result<Read<'c>> {
+    pub fn of(call: &'c Call<'c>, mut board: ServerBoard<'c>, mut options: ReadOptions<'c>) -> Result<Read<'c>> {
         if options.kind == Some(RankKind::Dense) {
             // What follows counts distinct scores, up to rank.max-hops of them.
             call.start_timing();
@@ -139,10 +171,14 @@ impl<'c> Read<'c> {
         // A missing board reads as an empty one, with or without attributes.
         let wants_hash = options.data && board.exists();
         let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
+        let versus = match options.versus.take() {
+            Some(other) => Some(Versus::open(call, other, options.order, board.schema())?),
+            None => None,
+        };
         if let Some(choice) = &options.period {
             choice.switch_to(call, &mut board)?;
         }
-        Ok(Read { call, board, options, hash })
+        Ok(Read { call, board, options, hash, versus })
     }
 
     /// The kind of rank to show.
@@ -167,24 +203,37 @@ impl<'c> Read<'c> {
     }
 
     /// Replies with rows.
-    pub fn rows(&self, rows: &[Row]) {
-        self.reply(|format, out| format.rows(rows, out));
+    pub fn reply_rows(&mut self, rows: &[Row]) -> Result<()> {
+        self.reply(rows, |format, out| format.rows(rows, out))
     }
 
-    /// Replies with what is written.
+    /// Replies with what is written, in which these rows are shown.
     #[inline]
-    pub fn reply(&self, write: impl FnOnce(&RowFormat<'_, 'c>, &mut Output)) {
+    pub fn reply(&mut self, rows: &[Row], write: impl FnOnce(&RowFormat<'_, 'c>, &mut Output)) -> Result<()> {
+        let (kind, hops) = (self.kind(), self.board.hops_left());
+        // Nothing may fail once the reply has begun.
+        let versus = match &mut self.versus {
+            Some(other) => Some(other.standings(rows, kind, hops)?),
+            None => None,
+        };
+        let format = RowFormat { versus, ..self.options.format(self.board.schema(), self.hash.as_ref()) };
         let reply = self.call.reply();
         let mut out = Output::new(&reply, self.options.json);
-        write(&self.options.format(self.board.schema(), self.hash.as_ref()), &mut out);
+        write(&format, &mut out);
         out.send(&reply);
+        Ok(())
     }
+}
+
+/// How many numbers there are before something else.
+pub fn leading_numbers(args: &Args) -> usize {
+    args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count()
 }
 
 /// Takes the scores of a point from the arguments: one for each field of the board, or all leading numbers if the board
 /// does not exist.
 fn point_scores<'a>(args: &mut Args<'a>, board: &ServerBoard) -> Result<Args<'a>> {
-    let numbers = args.clone().take_while(|arg| parse_extended(arg.bytes()).is_some()).count();
+    let numbers = leading_numbers(args);
     let fields = if board.exists() { board.schema().fields().len() } else { numbers.max(1) };
     if args.len() < fields || numbers > fields {
         return Err(Error::scores_alone(fields, numbers.max(args.len().min(fields))));

@@ -86,7 +86,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let n = if begins_with_letter(&args) { None } else { args.next() };
     let n = n.map_or(Ok(1), |n| n.count("n", 0))?;
-    let options = ReadOptions::parse(call.options(args))?;
+    let options = ReadOptions::parse(call, args)?;
     let mut board = open_to_write(call, key)?;
     board.set_max_hops(config::MAX_HOPS.bound());
     let mut read = Read::of(call, board, options)?;

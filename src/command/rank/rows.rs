@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::output::Output;
-use crate::board::{Row, Schema};
+use super::versus::Standings;
+use crate::board::{Row, Schema, Value};
 use crate::server::{Hash, Text};
 
 /// What is needed to show a row: the names of the fields, and what else to include.
@@ -12,6 +13,8 @@ pub struct RowFormat<'r, 'c> {
     pub attributes: AttributeSource<'r, 'c>,
     /// Whether rows have the tie time.
     pub time: bool,
+    /// Where the members stand on the board that `VERSUS` names.
+    pub versus: Option<Standings>,
 }
 
 /// Where the attributes in rows come from.
@@ -39,14 +42,15 @@ impl<'c> AttributeSource<'_, 'c> {
 impl<'c> RowFormat<'_, 'c> {
     pub fn rows(&self, rows: &[Row], out: &mut Output) {
         out.list(rows.len() as u64);
-        rows.iter().for_each(|row| self.row(None, row, out));
+        rows.iter().enumerate().for_each(|(index, row)| self.row(index, None, row, out));
         out.end_list();
     }
 
-    /// `[place,] rank, member, score … [, time] [, attributes]`
-    pub fn row(&self, place: Option<u64>, row: &Row, out: &mut Output) {
+    /// `[place,] rank, member, score … [, time] [, attributes] [, versus]`, where the row is in the reply.
+    #[inline]
+    pub fn row(&self, index: usize, place: Option<u64>, row: &Row, out: &mut Output) {
         let attributes = self.attributes.of(row.member());
-        out.record(1 + u64::from(place.is_some()) + self.unranked_len(row));
+        out.record(1 + u64::from(place.is_some()) + self.unranked_len(row) + u64::from(self.versus.is_some()));
         if let Some(place) = place {
             out.field("place");
             out.count(place);
@@ -54,6 +58,9 @@ impl<'c> RowFormat<'_, 'c> {
         out.field("rank");
         out.count(row.rank);
         self.fields(row, attributes, out);
+        if let Some(standings) = &self.versus {
+            standing(standings, index, out);
+        }
         out.end_record();
     }
 
@@ -73,23 +80,7 @@ impl<'c> RowFormat<'_, 'c> {
     fn fields(&self, row: &Row, attributes: Option<Option<Text>>, out: &mut Output) {
         out.field("member");
         out.name(row.member());
-        match row.values.as_slice() {
-            [value] => {
-                out.field("score");
-                out.value(*value);
-            }
-            // In RESP the scores are elements of the row itself.
-            values if !out.is_json() => values.iter().for_each(|value| out.value(*value)),
-            values => {
-                out.field("scores");
-                out.record(values.len() as u64);
-                for (field, value) in self.schema.fields().iter().zip(values) {
-                    out.field(&field.name);
-                    out.value(*value);
-                }
-                out.end_record();
-            }
-        }
+        scores(self.schema, &row.values, out);
         if self.time {
             out.field("time");
             out.integer_or_null(row.time);
@@ -110,4 +101,37 @@ impl<'c> RowFormat<'_, 'c> {
         out.attributes(text.as_ref());
         out.end_record();
     }
+}
+
+#[inline]
+fn scores(schema: &Schema, values: &[Value], out: &mut Output) {
+    match values {
+        [value] => {
+            out.field("score");
+            out.value(*value);
+        }
+        // In RESP the scores are elements of the row itself.
+        values if !out.is_json() => values.iter().for_each(|value| out.value(*value)),
+        values => {
+            out.field("scores");
+            out.record(values.len() as u64);
+            for (field, value) in schema.fields().iter().zip(values) {
+                out.field(&field.name);
+                out.value(*value);
+            }
+            out.end_record();
+        }
+    }
+}
+
+/// `rank, score …` on the other board, or null.
+#[cold]
+fn standing(standings: &Standings, index: usize, out: &mut Output) {
+    out.field("versus");
+    let Some(standing) = standings.of(index) else { return out.null() };
+    out.record(1 + standing.values.len() as u64);
+    out.field("rank");
+    out.count(standing.rank);
+    scores(&standings.schema, &standing.values, out);
+    out.end_record();
 }
