@@ -23,18 +23,18 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.trim", -3, "write", &["RW access delete"]),
     ("rank.pop", -2, "write", &["RW access delete"]),
     ("rank.load", -3, "write denyoom", &["RW access update"]),
-    ("rank.get", -3, "readonly fast", &["RO access"]),
+    ("rank.get", -3, "readonly fast", &["RO access", "RO access incomplete"]),
     ("rank.score", -3, "readonly fast", &["RO access"]),
     ("rank.query", -3, "readonly", &["RO access"]),
     ("rank.stats", -2, "readonly", &["RO access"]),
-    ("rank.topn", -3, "readonly", &["RO access"]),
-    ("rank.range", -4, "readonly", &["RO access"]),
-    ("rank.page", -4, "readonly", &["RO access"]),
-    ("rank.around", -4, "readonly", &["RO access"]),
-    ("rank.byscore", -4, "readonly", &["RO access"]),
-    ("rank.among", -4, "readonly", &["RO access"]),
-    ("rank.after", -4, "readonly", &["RO access"]),
-    ("rank.before", -4, "readonly", &["RO access"]),
+    ("rank.topn", -3, "readonly", &["RO access", "RO access incomplete"]),
+    ("rank.range", -4, "readonly", &["RO access", "RO access incomplete"]),
+    ("rank.page", -4, "readonly", &["RO access", "RO access incomplete"]),
+    ("rank.around", -4, "readonly", &["RO access", "RO access incomplete"]),
+    ("rank.byscore", -4, "readonly", &["RO access", "RO access incomplete"]),
+    ("rank.among", -4, "readonly", &["RO access", "RO access incomplete"]),
+    ("rank.after", -4, "readonly", &["RO access", "RO access incomplete"]),
+    ("rank.before", -4, "readonly", &["RO access", "RO access incomplete"]),
     ("rank.scan", -3, "readonly", &["RO access"]),
     ("rank.count", -2, "readonly fast", &["RO access"]),
     ("rank.forscore", -3, "readonly fast", &["RO access"]),
@@ -245,6 +245,7 @@ on_every_server! {
             COMMAND GETKEYS RANK.AMONG a 2 b c => ["a"]
             COMMAND GETKEYS RANK.TOPN a 2 => ["a"]
             COMMAND GETKEYS RANK.TOPN a 2 PERIOD day -1 => ["a"]
+            COMMAND GETKEYS RANK.TOPN a 2 PERIOD day -1 VERSUS b => ["a", "b"]
             COMMAND GETKEYS RANK.PERIODS a day => ["a"]
             COMMAND GETKEYS RANK.CREATE a PERIOD DAY b PAST 7 OFFSET +01:00 => ["a"]
             COMMAND GETKEYS RANK.INFO a => ["a"]

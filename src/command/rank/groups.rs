@@ -43,7 +43,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
     };
     check_rows((group.1 - group.0).saturating_sub(limit.offset).min(limit.count))?;
     let group = read.board.group_names(group, limit.offset, limit.count, rank)?;
-    read.reply(&[], |format, out| {
+    read.reply(std::iter::empty(), |format, out| {
         out.record(2);
         out.field("rank");
         out.count(group.rank);
@@ -67,7 +67,7 @@ fn stats<'c>(call: &'c Call<'c>) -> Result<()> {
     check_rows(end.saturating_sub(first))?;
     let Read { mut board, options, hash, .. } = read;
     let schema = board.schema().clone();
-    let format = options.format(&schema, hash.as_ref());
+    let format = options.format(&schema, hash.as_ref(), None);
     let reply = call.reply();
     let mut out = Output::new(&reply, options.json);
     if options.json {

@@ -1,6 +1,6 @@
 //! `RANK.TOPN`, `RANK.RANGE`, `RANK.PAGE`, `RANK.AROUND`, `RANK.BYSCORE`, `RANK.AFTER` and `RANK.BEFORE`.
 
-use super::options::{leading_numbers, read_rows, report_keys, row_options, Read, ROWS_COST};
+use super::options::{leading_numbers, read_rows, report_keys, row_options, Read, LIST_COST};
 use super::ServerBoard;
 use crate::board::{Board, FieldBound, Point};
 use crate::command;
@@ -10,37 +10,37 @@ use crate::server::{Args, Call};
 use crate::words::Word;
 
 command! { TOPN = topn;
-    read_rows("rank.topn", concat!("key n ", row_options!()), "Returns the n best-ranked members.", ROWS_COST)
+    read_rows("rank.topn", concat!("key n ", row_options!()), "Returns the n best-ranked members.", LIST_COST)
 }
 
 command! { RANGE = range;
     read_rows("rank.range", concat!("key start stop ", row_options!()),
-    "Returns members in a range of positions.", ROWS_COST)
+    "Returns members in a range of positions.", LIST_COST)
 }
 
 command! { PAGE = page;
     read_rows("rank.page", concat!("key page size ", row_options!()),
-    "Returns one page of a board, with the number of pages and members.", ROWS_COST)
+    "Returns one page of a board, with the number of pages and members.", LIST_COST)
 }
 
 command! { AROUND = around;
     read_rows("rank.around", concat!("key member distance [FILL] ", row_options!()),
-    "Returns a member and its neighbours.", ROWS_COST)
+    "Returns a member and its neighbours.", LIST_COST)
 }
 
 command! { BYSCORE = byscore;
     read_rows("rank.byscore", concat!("key min max [LIMIT offset count] ", row_options!()),
-    "Returns members whose first field is in a range.", ROWS_COST)
+    "Returns members whose first field is in a range.", LIST_COST)
 }
 
 command! { AFTER = after;
     read_rows("rank.after", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
-    "Returns the n members after a score.", ROWS_COST)
+    "Returns the n members after a score.", LIST_COST)
 }
 
 command! { BEFORE = before;
     read_rows("rank.before", concat!("key n score ... [AT time:ms] [MEMBER name] ", row_options!()),
-    "Returns the n members before a score.", ROWS_COST)
+    "Returns the n members before a score.", LIST_COST)
 }
 
 fn topn<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -94,7 +94,7 @@ fn page<'c>(call: &'c Call<'c>) -> Result<()> {
     let members = read.board.members()?;
     let pages = members.div_ceil(size);
     let rows = read.rows_at((page - 1).saturating_mul(size), size)?;
-    read.reply(&rows, |format, out| {
+    read.reply(rows.iter(), |format, out| {
         out.record(4);
         for (name, value) in [("page", page), ("pages", pages), ("members", members)] {
             out.field(name);

@@ -1,9 +1,8 @@
 //! `RANK.GET`, `RANK.SCORE`, `RANK.PERCENTILE` and `RANK.AMONG`.
 
 use super::options::{open_board_or_period, period_option, read_rows, report_keys, row_options, Read, RANK_COST};
-use super::versus::ranks_of;
 use super::ServerBoard;
-use crate::board::{Found, RankKind, Row, Tuple};
+use crate::board::{Found, RankKind, Row};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
@@ -46,7 +45,7 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
     };
     let kind = read.kind();
     let row = read.board.row(found, kind)?;
-    read.reply(std::slice::from_ref(&row), |format, out| format.row(0, None, &row, out))
+    read.reply(std::iter::once(&row), |format, out| format.row(0, None, &row, out))
 }
 
 /// A board and one of its members, for a read whose only option is a period; `None` if the member is not on the board.
@@ -97,32 +96,43 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     peers.dedup_by(|a, b| a.element.bytes() == b.element.bytes());
     check_rows(peers.len() as u64)?;
     let kind = read.kind();
-    let ranks = ranks_of(&mut read.board, kind, peers.iter())?;
-    let places = places(kind, &peers);
-    let row = |(peer, rank)| read.board.row_ranked(peer, rank);
-    let rows: Vec<Row> = peers.into_iter().zip(ranks).map(row).collect();
-    read.reply(&rows, |format, out| {
+    let rows = rank_peers(&mut read.board, kind, peers)?;
+    read.reply(rows.iter().map(|(_, row)| row), |format, out| {
         out.list(rows.len() as u64);
-        for (index, (row, place)) in rows.iter().zip(places).enumerate() {
-            format.row(index, Some(place), row, out);
-        }
+        rows.iter().enumerate().for_each(|(index, (place, row))| format.row(index, Some(*place), row, out));
         out.end_list();
     })
 }
 
-/// The place of each member in the group, best first. It is of the same kind as the rank.
-fn places(kind: RankKind, peers: &[Found<Text>]) -> Vec<u64> {
-    let mut places: Vec<u64> = Vec::with_capacity(peers.len());
-    let mut last: Option<(u64, &Tuple)> = None;
-    for (position, peer) in (1..).zip(peers) {
-        let values = &peer.decoded.values;
-        let place = match (last, kind) {
-            (Some((place, equal)), RankKind::Competition | RankKind::Dense) if equal == values => place,
-            (Some((place, _)), RankKind::Dense) => place + 1,
-            _ => position,
+/// The row of each member with its place among these, which are sorted, best first. The place is of the same kind as the
+/// rank. For `DENSE` no distinct score is counted twice.
+pub fn rank_peers<'c>(
+    board: &mut ServerBoard<'c>,
+    kind: RankKind,
+    peers: Vec<Found<Text<'c>>>,
+) -> Result<Vec<(u64, Row)>> {
+    let mut rows: Vec<(u64, Row)> = Vec::with_capacity(peers.len());
+    let mut groups = 0;
+    for peer in peers {
+        let position = rows.len() as u64 + 1;
+        let last = rows.last().map(|(place, row)| (*place, row.rank, &row.values));
+        let (place, rank) = match (last, kind) {
+            (Some((place, rank, values)), RankKind::Competition | RankKind::Dense)
+                if *values == peer.decoded.values =>
+            {
+                (place, rank)
+            }
+            (Some((_, rank, values)), RankKind::Dense) => {
+                groups += 1;
+                (groups, rank + board.better_groups(&peer.decoded.values, Some(values))?)
+            }
+            (None, RankKind::Dense) => {
+                groups = 1;
+                (1, board.rank(&peer, kind)?)
+            }
+            _ => (position, board.rank(&peer, kind)?),
         };
-        last = Some((place, values));
-        places.push(place);
+        rows.push((place, board.row_ranked(peer, rank)));
     }
-    places
+    Ok(rows)
 }

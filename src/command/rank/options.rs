@@ -2,7 +2,7 @@
 
 use super::output::Output;
 use super::periods::PeriodSelector;
-use super::rows::{AttributeSource, RowFormat};
+use super::rows::{AttributeSource, RowFormat, Standings};
 use super::versus::Versus;
 use super::{open_hash, open_to_read, ServerBoard};
 use crate::board::{Order, Point, RankKind, Row, Schema};
@@ -56,7 +56,8 @@ pub(super) fn report_keys(call: &Call, fixed: usize) -> Result<()> {
 }
 
 pub(super) const RANK_COST: &str = "O(log(N)); with DENSE O(D*log(N)) for D better scores.";
-pub(super) const ROWS_COST: &str =
+pub(super) const ROWS_COST: &str = "O(log(N)+M) with M rows returned; with DENSE O(D*log(N)) more for D better scores.";
+pub(super) const LIST_COST: &str =
     "O(log(N)+M) with M rows returned, or O(M*log(N)) with VERSUS; with DENSE O(D*log(N)) more for D better scores.";
 
 /// `LIMIT`; the default is everything.
@@ -91,44 +92,58 @@ pub struct ReadOptions<'a> {
 
 impl<'a> ReadOptions<'a> {
     /// Reads what follows the fixed arguments.
+    #[inline]
     pub fn parse(call: &Call<'a>, args: Args<'a>) -> Result<ReadOptions<'a>> {
+        let mut options = ReadOptions::default();
+        if !args.is_empty() {
+            options.read(call, args)?;
+        }
+        Ok(options)
+    }
+
+    fn read(&mut self, call: &Call<'a>, args: Args<'a>) -> Result<()> {
         let mut options = call.options(args);
-        let mut read = ReadOptions::default();
         while let Some(option) = options.next()? {
             match option {
-                "COMPETITION" => read.kind = Some(RankKind::Competition),
-                "DENSE" => read.kind = Some(RankKind::Dense),
-                "ORDINAL" => read.kind = Some(RankKind::Ordinal),
-                "ASC" => read.order = Some(Order::Ascending),
-                "DESC" => read.order = Some(Order::Descending),
-                "JSON" => read.json = true,
-                "WITHDATA" => read.data = true,
-                "WITHTIME" => read.time = true,
-                "PERIOD" => read.period = Some(PeriodSelector::parse(&mut options.words)?),
-                "FILL" => read.fill = true,
-                "WORST" => read.worst = true,
-                "AT" => read.at = Some(options.value()?.time("AT")?),
-                "MEMBER" => read.member = Some(options.value()?),
+                "COMPETITION" => self.kind = Some(RankKind::Competition),
+                "DENSE" => self.kind = Some(RankKind::Dense),
+                "ORDINAL" => self.kind = Some(RankKind::Ordinal),
+                "ASC" => self.order = Some(Order::Ascending),
+                "DESC" => self.order = Some(Order::Descending),
+                "JSON" => self.json = true,
+                "WITHDATA" => self.data = true,
+                "WITHTIME" => self.time = true,
+                "PERIOD" => self.period = Some(PeriodSelector::parse(&mut options.words)?),
+                "FILL" => self.fill = true,
+                "WORST" => self.worst = true,
+                "AT" => self.at = Some(options.value()?.time("AT")?),
+                "MEMBER" => self.member = Some(options.value()?),
                 "VERSUS" => {
-                    read.versus = Some(options.value()?.text());
+                    self.versus = Some(options.value()?.text());
                     call.report_key_use(call.args().len() - options.words.len(), KeyUse::Read);
                 }
                 "LIMIT" => {
                     let offset = options.value()?.count("LIMIT offset", 0)?;
                     let count = options.value()?.integer("LIMIT count")?;
                     // As in ZRANGE, a negative count is all of them.
-                    read.limit = Limit { offset, count: u64::try_from(count).unwrap_or(u64::MAX) };
+                    self.limit = Limit { offset, count: u64::try_from(count).unwrap_or(u64::MAX) };
                 }
                 _ => return Err(options.unknown()),
             }
         }
-        Ok(read)
+        Ok(())
     }
 
     /// How rows of a board with this schema are written.
-    pub fn format<'r, 'c>(&self, schema: &'r Schema, hash: Option<&'r Hash<'c>>) -> RowFormat<'r, 'c> {
+    #[inline]
+    pub fn format<'r, 'c>(
+        &self,
+        schema: &'r Schema,
+        hash: Option<&'r Hash<'c>>,
+        versus: Option<Standings>,
+    ) -> RowFormat<'r, 'c> {
         let attributes = hash.map_or(AttributeSource::None, AttributeSource::Hash);
-        RowFormat { schema, attributes, time: self.time, versus: None }
+        RowFormat::new(schema, attributes, self.time, versus)
     }
 }
 
@@ -138,7 +153,7 @@ pub struct Read<'c> {
     pub board: ServerBoard<'c>,
     pub options: ReadOptions<'c>,
     pub hash: Option<Hash<'c>>,
-    versus: Option<Versus<'c>>,
+    versus: Option<Box<Versus<'c>>>,
 }
 
 impl<'c> Read<'c> {
@@ -204,19 +219,23 @@ impl<'c> Read<'c> {
 
     /// Replies with rows.
     pub fn reply_rows(&mut self, rows: &[Row]) -> Result<()> {
-        self.reply(rows, |format, out| format.rows(rows, out))
+        self.reply(rows.iter(), |format, out| format.rows(rows, out))
     }
 
     /// Replies with what is written, in which these rows are shown.
     #[inline]
-    pub fn reply(&mut self, rows: &[Row], write: impl FnOnce(&RowFormat<'_, 'c>, &mut Output)) -> Result<()> {
-        let (kind, hops) = (self.kind(), self.board.hops_left());
+    pub fn reply<'r>(
+        &mut self,
+        mut rows: impl Iterator<Item = &'r Row>,
+        write: impl FnOnce(&RowFormat<'_, 'c>, &mut Output),
+    ) -> Result<()> {
         // Nothing may fail once the reply has begun.
+        let kind = self.kind();
         let versus = match &mut self.versus {
-            Some(other) => Some(other.standings(rows, kind, hops)?),
+            Some(other) => Some(other.standings(&mut rows, kind, self.board.hops_left())?),
             None => None,
         };
-        let format = RowFormat { versus, ..self.options.format(self.board.schema(), self.hash.as_ref()) };
+        let format = self.options.format(self.board.schema(), self.hash.as_ref(), versus);
         let reply = self.call.reply();
         let mut out = Output::new(&reply, self.options.json);
         write(&format, &mut out);

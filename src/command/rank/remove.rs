@@ -105,8 +105,7 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
     let owned = open_owned_hash(call, &mut board)?;
     board.remove_rows(&rows)?;
     forget_departed(&board, owned);
-    let format =
-        RowFormat { attributes: records.unwrap_or(AttributeSource::None), ..options.format(board.schema(), None) };
+    let format = RowFormat::new(board.schema(), records.unwrap_or(AttributeSource::None), options.time, None);
     let reply = call.reply();
     let mut out = Output::new(&reply, options.json);
     format.rows(&rows, &mut out);

@@ -1,20 +1,34 @@
 //! Rows of members as replies: which fields they have, in which order, whatever the format.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::output::Output;
-use super::versus::Standings;
 use crate::board::{Row, Schema, Value};
 use crate::server::{Hash, Text};
 
 /// What is needed to show a row: the names of the fields, and what else to include.
 pub struct RowFormat<'r, 'c> {
-    pub schema: &'r Schema,
+    schema: &'r Schema,
     pub attributes: AttributeSource<'r, 'c>,
     /// Whether rows have the tie time.
-    pub time: bool,
+    time: bool,
     /// Where the members stand on the board that `VERSUS` names.
-    pub versus: Option<Standings>,
+    versus: Option<Standings>,
+    /// How many parts rows have behind the scores.
+    more: u64,
+}
+
+/// Where the members of some rows stand on another board, in the order of the rows.
+pub struct Standings {
+    schema: Arc<Schema>,
+    rows: Vec<Option<Row>>,
+}
+
+impl Standings {
+    pub fn new(schema: Arc<Schema>, rows: Vec<Option<Row>>) -> Standings {
+        Standings { schema, rows }
+    }
 }
 
 /// Where the attributes in rows come from.
@@ -39,7 +53,19 @@ impl<'c> AttributeSource<'_, 'c> {
     }
 }
 
-impl<'c> RowFormat<'_, 'c> {
+impl<'r, 'c> RowFormat<'r, 'c> {
+    #[inline]
+    pub fn new(
+        schema: &'r Schema,
+        attributes: AttributeSource<'r, 'c>,
+        time: bool,
+        versus: Option<Standings>,
+    ) -> RowFormat<'r, 'c> {
+        let has_attributes = !matches!(attributes, AttributeSource::None);
+        let more = u64::from(time) + u64::from(has_attributes) + u64::from(versus.is_some());
+        RowFormat { schema, attributes, time, versus, more }
+    }
+
     pub fn rows(&self, rows: &[Row], out: &mut Output) {
         out.list(rows.len() as u64);
         rows.iter().enumerate().for_each(|(index, row)| self.row(index, None, row, out));
@@ -50,7 +76,7 @@ impl<'c> RowFormat<'_, 'c> {
     #[inline]
     pub fn row(&self, index: usize, place: Option<u64>, row: &Row, out: &mut Output) {
         let attributes = self.attributes.of(row.member());
-        out.record(1 + u64::from(place.is_some()) + self.unranked_len(row) + u64::from(self.versus.is_some()));
+        out.record(1 + u64::from(place.is_some()) + self.unranked_len(row));
         if let Some(place) = place {
             out.field("place");
             out.count(place);
@@ -72,8 +98,7 @@ impl<'c> RowFormat<'_, 'c> {
     }
 
     fn unranked_len(&self, row: &Row) -> u64 {
-        let has_attributes = !matches!(self.attributes, AttributeSource::None);
-        1 + row.values.len() as u64 + u64::from(self.time) + u64::from(has_attributes)
+        1 + row.values.len() as u64 + self.more
     }
 
     #[inline]
@@ -128,10 +153,10 @@ fn scores(schema: &Schema, values: &[Value], out: &mut Output) {
 #[cold]
 fn standing(standings: &Standings, index: usize, out: &mut Output) {
     out.field("versus");
-    let Some(standing) = standings.of(index) else { return out.null() };
-    out.record(1 + standing.values.len() as u64);
+    let Some(row) = standings.rows.get(index).and_then(Option::as_ref) else { return out.null() };
+    out.record(1 + row.values.len() as u64);
     out.field("rank");
-    out.count(standing.rank);
-    scores(&standings.schema, &standing.values, out);
+    out.count(row.rank);
+    scores(&standings.schema, &row.values, out);
     out.end_record();
 }

@@ -45,7 +45,7 @@ fn scan<'c>(call: &'c Call<'c>) -> Result<()> {
     let hash = if wants_hash { Some(open_hash(call, &board, Access::Read)?) } else { None };
     let attributes = hash.as_ref().map_or(AttributeSource::None, AttributeSource::Hash);
     let schema = board.schema().clone();
-    let format = RowFormat { schema: &schema, attributes, time, versus: None };
+    let format = RowFormat::new(&schema, attributes, time, None);
 
     let stopwatch = Stopwatch::start();
     let (mut rows, mut seen) = (Vec::new(), 0_u64);
