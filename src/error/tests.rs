@@ -117,6 +117,7 @@ fn examples() -> Vec<(&'static str, Error)> {
         offset_is_set();
         has_periods();
         is_shard();
+        versus_on_shard();
         field_takes("gold", "0 to 1023", b"2000");
         increment_leaves("hearts", "0 to 7", "5", "3");
         marker_behind();

@@ -25,6 +25,7 @@ RANK.CREATE game SHARD 3 4
 RANK.CREATE game:4:{0} SHARD 3 4
 RANK.ADD game:4:{0} 1 ann
 RANK.ROTATE game:4:{0} archive
+RANK.GET game:4:{0} ann VERSUS game
 RANK.SHARDS game 3
 RANK.SHARDS {game} 4
 RANK.SHARD game x ann
