@@ -93,6 +93,8 @@ CALLS = {
     "RATE.PEEK l:ann 5/1s 100/1h GCRA COST 2 EACH JSON": limits.peek("ann", cost=2),
     "RATE.REFUND l:ann 5/1s 100/1h GCRA EACH JSON": limits.refund("ann"),
     "RATE.ALL 2 l:ann l:all 5/1s 9/1s GCRA EACH JSON": limits.check_all({"ann": "5/1s", "all": "9/1s"}),
+    "RATE.CHECK l:ann 5/1s 100/1h GCRA COST 9 STAMP EACH JSON": limits.reserve("ann", 9),
+    "RATE.SETTLE l:ann 5/1s 100/1h GCRA COST 9 ACTUAL 7 AT 5 EACH JSON": limits.settle("ann", 9, 7, at_ms=5),
     "CL.THROTTLE l:ann 15 30 60 1": limits.throttle("ann", 15, 30, 60),
     "RANK.SHARDS game 2": sharded.shards(),
     "RANK.SHARD game 2 ann": sharded.shard("ann"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import time
+import unittest
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -12,7 +15,7 @@ import fastapi
 import redis
 import redis.asyncio
 from servers import Server
-from support import CLUSTER_URL, URL, Awaited, Case
+from support import CLUSTER_URL, URL, Awaited, Case, supports
 from test_middleware import FRAMEWORKS, asgi_server, get
 
 import redis_rank
@@ -78,8 +81,19 @@ class Failing(Case):
 
     def test_a_server_that_loads_or_is_busy_is_an_outage(self) -> None:
         for error in (redis.BusyLoadingError("x"), redis.ResponseError("BUSY Redis is busy"), redis.ReadOnlyError("x")):
-            with patch.object(redis_rank.send.Sync, "run", side_effect=error):
+            with patch.object(redis_rank.send.Sync, "send", return_value=[error]):
                 self.assertEqual(RateLimiter(self.redis, "5/1s", failing="open").check("ann").source, "open")
+
+    def test_each_method_obeys_it(self) -> None:
+        async def work(package: Any, client: Any) -> None:
+            limiter = Awaited(package.RateLimiter(client, "2/1h", algorithm="GCRA", timeout=0.3, failing="open"))
+            for verdict in (await limiter.peek("ann"), await limiter.refund("ann"), await limiter.wait("ann", 1)):
+                self.assertEqual((verdict.allowed, verdict.source), (True, "open"))
+            self.assertFalse(await limiter.reset("ann"))
+
+        with away() as url:
+            for package, library in ((redis_rank, redis), (redis_rank.asyncio, redis.asyncio)):
+                asyncio.run(work(package, library.Redis.from_url(url)))
 
     def test_its_memory_is_bounded(self) -> None:
         fallback, error = Fallback("local", most=100), redis.ConnectionError()
@@ -106,6 +120,138 @@ class Failing(Case):
             # All rules, or none.
             self.assertEqual([check("3/1m", "1/1h").allowed for _ in range(3)], [True, False, False])
             self.assertEqual(check("3/1m", cost=0).remaining, 2)
+
+
+class Remembered(Case):
+    """Calls that were denied are not asked again until they may pass."""
+
+    def asked(self) -> int:
+        calls = self.redis.info("commandstats").get("cmdstat_RATE.CHECK", self.redis.info("commandstats").get("cmdstat_rate.check"))
+        return int(calls["calls"]) if calls else 0
+
+    def test_each_client(self) -> None:
+        async def scenario(package: Any, make: Any) -> None:
+            client = make()
+            limiter = Awaited(package.RateLimiter(client, "2/1h", remember_denied=True))
+            self.redis.config_resetstat()
+            verdicts = [await limiter.check("ann") for _ in range(10)]
+            self.assertEqual([verdict.source for verdict in verdicts], ["server"] * 3 + ["memory"] * 7)
+            self.assertEqual([verdict.allowed for verdict in verdicts], [True] * 2 + [False] * 8)
+            self.assertEqual(self.asked(), 3)
+            self.assertLessEqual(verdicts[9].retry_after, verdicts[2].retry_after)
+            # Other keys, costs and options are other calls; peeks always ask.
+            self.assertTrue(await limiter.check("bob"))
+            self.assertEqual((await limiter.check("ann", cost=2)).source, "server")
+            self.assertEqual((await limiter.peek("ann")).source, "server")
+            for _ in range(2):
+                self.assertEqual((await limiter.check("ann", force=True)).source, "server")
+            # What gives units back, gives the key back.
+            await limiter.refund("ann", cost=4)
+            self.assertTrue(await limiter.check("ann"))
+            [await limiter.check("ann") for _ in range(9)]
+            await limiter.reset("ann")
+            self.assertTrue(await limiter.check("ann"))
+            # It may pass when the time has come.
+            short = Awaited(package.RateLimiter(client, "1/200ms", remember_denied=5, prefix="short:"))
+            self.assertTrue(await short.check("ann"))
+            await asyncio.sleep(0.25)
+            self.assertTrue(await short.check("ann"))
+            # What costs more than the limit has no time to wait for.
+            self.assertEqual([(await short.check("ann", cost=9)).source for _ in range(2)], ["server"] * 2)
+
+        for package, library in ((redis_rank, redis), (redis_rank.asyncio, redis.asyncio)):
+            self.redis.flushall()
+            asyncio.run(scenario(package, lambda: library.Redis.from_url(URL)))
+
+    def test_its_memory_is_bounded(self) -> None:
+        limiter = RateLimiter(self.redis, "50/1h", remember_denied=10)
+        for at in range(100):
+            self.assertEqual([limiter.check(f"user{at}", cost=50).allowed for _ in range(2)], [True, False])
+        assert limiter._denied
+        self.assertEqual(len(limiter._denied._until), 10)
+        for cost in range(1, 40):
+            limiter.check("user0", cost=cost)
+        self.assertLessEqual(len(limiter._denied._until[b"user0"]), 16)
+        for wrong in (-1, "10"):
+            with self.assertRaises((ValueError, TypeError)):
+                RateLimiter(self.redis, "1/1h", remember_denied=wrong)  # type: ignore[arg-type]
+
+
+class Budgets(Case):
+    def test_mistakes_are_errors_at_the_call(self) -> None:
+        for limiter in (RateLimiter(self.redis, "5/1s"), redis_rank.asyncio.RateLimiter(redis.asyncio.Redis.from_url(URL), "5/1s")):
+            with self.assertRaisesRegex(ValueError, "GCRA"):
+                limiter.reserve("ann", 2)
+            with self.assertRaisesRegex(ValueError, "GCRA"):
+                limiter.wait("ann", 2)
+
+    @unittest.skipUnless(supports("RATE.CHECK", "STAMP"), "the server has no RATE.SETTLE")
+    def test_reserve_and_settle(self) -> None:
+        async def scenario(package: Any, client: Any) -> None:
+            for rules in (("10/1h",), ("10/1h", "100/1d")):
+                limiter = package.RateLimiter(client, *rules, algorithm="COUNTER", prefix=f"{len(rules)}:")
+                remaining = functools.partial(Awaited(limiter).peek, "ann")
+
+                async def use(cost: int, used: int | None, error: bool = False, **options: Any) -> Any:
+                    hold = limiter.reserve("ann", cost, **options)
+                    with contextlib.suppress(KeyError):
+                        async with _entered(hold):
+                            if used is not None:
+                                await Awaited(hold).settle(used)
+                            if error:
+                                raise KeyError
+                    return hold
+
+                await use(6, 2)
+                self.assertEqual((await remaining()).remaining, 8)
+                hold = await use(2, 4)
+                self.assertEqual((await remaining()).remaining, 4)
+                with self.assertRaises(RuntimeError):
+                    await Awaited(hold).settle(4)
+                # What was not settled stays counted, and so does what failed, unless told otherwise.
+                await use(1, None)
+                await use(1, None, error=True)
+                self.assertEqual((await remaining()).remaining, 2)
+                await use(2, None, error=True, refund_on_error=True)
+                self.assertEqual((await remaining()).remaining, 2)
+                with self.assertRaises(redis_rank.RateLimited):
+                    await use(3, None)
+
+        for package, library in ((redis_rank, redis), (redis_rank.asyncio, redis.asyncio)):
+            self.redis.flushall()
+            asyncio.run(scenario(package, library.Redis.from_url(URL)))
+
+    def test_what_was_decided_here_is_not_settled(self) -> None:
+        with away() as url:
+            limiter = RateLimiter(redis.Redis.from_url(url), "5/1s", algorithm="GCRA", failing="open", timeout=0.3)
+            with limiter.reserve("ann", 2) as hold:
+                self.assertEqual(hold.verdict.source, "open")
+                self.assertTrue(hold.settle(1))
+
+    @unittest.skipUnless(supports("RATE.CHECK", "WAIT"), "the server has no CHECK … WAIT")
+    def test_wait(self) -> None:
+        async def scenario(package: Any, client: Any) -> None:
+            for rules in (("1/200ms",), ("1/200ms", "100/1h")):
+                limiter = Awaited(package.RateLimiter(client, *rules, algorithm="GCRA", prefix=f"{len(rules)}:"))
+                begin = time.monotonic()
+                self.assertTrue(all([await limiter.wait("ann", 10) for _ in range(3)]))
+                self.assertGreaterEqual(time.monotonic() - begin, 0.39)
+                self.assertFalse(await limiter.wait("ann", 0.05))
+
+        for package, library in ((redis_rank, redis), (redis_rank.asyncio, redis.asyncio)):
+            self.redis.flushall()
+            asyncio.run(scenario(package, library.Redis.from_url(URL)))
+
+
+@contextlib.asynccontextmanager
+async def _entered(hold: Any) -> Any:
+    """Of either package."""
+    if hasattr(hold, "__aenter__"):
+        async with hold:
+            yield hold
+    else:
+        with hold:
+            yield hold
 
 
 class Middleware(Case):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -13,14 +13,17 @@ from .due import ScheduleCalls
 from .rate import LeaseCalls, LimiterCalls, Spend
 from .send import Async, several
 from .shards import ShardedCalls
-from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
+from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseReservation, BaseSchedule
+from .shared import BaseShardedLeaderboard, described, enforced, refuse_pipeline
 from .tasks import TaskWorker
 from .values import Entry, Verdict
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Self, Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-__all__ = ["DeadLetters", "Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "Worker", "execute"]
+__all__ = ["DeadLetters", "Leaderboard", "Lease", "RateLimiter", "Reservation", "Schedule", "ShardedLeaderboard", "Worker", "execute"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,26 +40,21 @@ def _asynchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Con
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
         return self.link.run(build(self.calls, *args, **kwargs))  # type: ignore[no-any-return]
 
-    return functools.wraps(build)(method)
+    return described(method, build, Async)  # type: ignore[no-any-return]
 
 
-def _limiting(build: Callable[Concatenate[Any, P], Call[Verdict]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, Verdict]]:
+def _limiting(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """The same for a limiter, which may have to decide while the server is away."""
 
-    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Verdict:
-        call = build(self.calls, *args, **kwargs)
-        try:
-            return await self.link.run(call)  # type: ignore[no-any-return]
-        except Exception as error:
-            subject: Any = args[0] if args else kwargs.get("key", kwargs.get("rules"))
-            cost: Any = kwargs.get("cost", 1)
-            return self.decided(error, build.__name__, subject, cost)  # type: ignore[no-any-return]
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return self.link.run(self.limited(build, *args, **kwargs))  # type: ignore[no-any-return]
 
-    return functools.wraps(build)(method)
+    return described(method, build, Async)  # type: ignore[no-any-return]
 
 
 async def _scan_all(self: Any, *, count: int | None = None, time: bool = False, data: bool = False) -> AsyncIterator[Entry]:
     """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
+    refuse_pipeline(self.client, "scan_all")
     cursor = "0"
     while True:
         step = await self.scan(cursor, count=count, time=time, data=data)
@@ -165,12 +163,40 @@ class RateLimiter(BaseRateLimiter[Async]):
     peek = _limiting(LimiterCalls.peek)
     refund = _limiting(LimiterCalls.refund)
     check_all = _limiting(LimiterCalls.check_all)
-    reset = _asynchronous(LimiterCalls.reset)
+    reset = _limiting(LimiterCalls.reset)
+    settle = _limiting(LimiterCalls.settle)
+    wait = _limiting(LimiterCalls.wait)
     throttle = _asynchronous(LimiterCalls.throttle)
+
+    def reserve(self, key: Name, cost: int, *, refund_on_error: bool = False) -> Reservation:
+        """Units whose number is known only afterwards: `async with limiter.reserve(key, 2000) as hold: …; await hold.settle(1350)`.
+
+        Raises RateLimited if they are denied. Without settle() the estimate stays counted; with refund_on_error it is
+        given back if the block raises.
+        """
+        return Reservation(self, key, cost, refund_on_error)
 
     async def enforce(self, key: Name, **options: Unpack[Spend]) -> Verdict:
         """Like check, but raises RateLimited if the call is denied."""
+        refuse_pipeline(self.client, "enforce")
         return enforced(key, await self.check(key, **options))
+
+
+class Reservation(BaseReservation[Async]):
+    __doc__ = BaseReservation.__doc__
+
+    async def settle(self, used: int) -> Verdict:
+        """Tells how many units were used, once: the others are given back, or what is missing is counted."""
+        return await self.link.run(self.settling(used))
+
+    async def __aenter__(self) -> Self:
+        await self.link.run(self.enter())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.link.run(self.leave(kind is not None))
 
 
 class Lease(BaseLease[Async]):

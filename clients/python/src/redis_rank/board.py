@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -42,7 +43,9 @@ from .call import (
 )
 from .errors import SchemaError
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")

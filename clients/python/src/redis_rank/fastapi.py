@@ -7,6 +7,7 @@ A denied request gets 429 with Retry-After; other responses have the fields Rate
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ from .middleware import Options, Policies, Rule, asgi_request, decide
 from .middleware import Request as PlainRequest
 from .send import Async
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 

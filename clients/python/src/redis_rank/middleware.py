@@ -11,6 +11,7 @@ every response has the fields RateLimit-Policy and RateLimit of the IETF draft.
 
 from __future__ import annotations
 
+import sys
 import fnmatch
 import ipaddress
 import json
@@ -28,7 +29,9 @@ from .rate import Algorithm, Failing, Fallback, LimiterCalls, Limits, Parsed, ch
 from .send import Async, Sync, succeeded
 from .values import Verdict
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 log = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import json
 import math
 import re
@@ -13,11 +14,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from .call import Call, Duration, Moment, Name, Words, argument, at, done, duration, encode, flags, known, milliseconds
-from .call import option, seconds
+from .call import Pause, Steps, option, seconds
 from .errors import is_outage
 from .values import Grant, Held, Verdict
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
@@ -125,6 +128,7 @@ class LimiterCalls:
         check_rules(rules, limits)
         self.rules = rules
         self.prefix = prefix
+        self.algorithm = limits.get("algorithm", "SLIDING").upper()
         self._limits: Words = [limits["algorithm"]] if "algorithm" in limits else []
         self._limits += option("BURST", limits.get("burst")) + option("OFFSET", limits.get("offset"))
         # With several rules, each one's state.
@@ -159,6 +163,52 @@ class LimiterCalls:
         keys: Words = [len(pairs), *(self.key(key) for key, _ in pairs)]
         words = [*keys, *(rule for _, rule in pairs), *self._limits, *_spend(options), "EACH", "JSON"]
         return Call("RATE.ALL", encode(words), _several_rules)
+
+    def reserve(self, key: Name, cost: int) -> Call[tuple[Verdict, int]]:
+        """RATE.CHECK … STAMP: the verdict, and the time in ms at which the units count."""
+        self._refuse_sliding("reserve")
+
+        def parse(reply: Any) -> tuple[Verdict, int]:
+            at = json.loads(reply)["at_ms"] if self._end else reply[6]
+            return self._parse(reply), int(at)
+
+        words = (self.key(key), *self._tail, *encode(["COST", cost, "STAMP"]), *self._end)
+        return Call("RATE.CHECK", words, parse)
+
+    def settle(self, key: Name, reserved: int, used: int, *, at_ms: int) -> Call[Verdict]:
+        """RATE.SETTLE: of units that were reserved at a time, tell how many were used. Returns the state afterwards."""
+        self._refuse_sliding("settle")
+        words: Words = ["COST", reserved, "ACTUAL", used, "AT", at_ms]
+        return self._ask("RATE.SETTLE", key, words)
+
+    def wait(self, key: Name, timeout: Duration, *, cost: int | None = None) -> Steps[Verdict]:
+        """RATE.CHECK … WAIT: take a place in the queue, and wait for it; denied at once if that takes too long.
+
+        Who is cancelled while waiting has spent the units. Only with the algorithm GCRA.
+        """
+        if self.algorithm != "GCRA":
+            raise ValueError(f"wait goes with the algorithm GCRA, and this limiter has {self.algorithm}")
+
+        def parse(reply: Any) -> tuple[Verdict, float]:
+            wait = json.loads(reply)["wait_ms"] if self._end else reply[6]
+            return self._parse(reply), wait / 1000
+
+        words = (self.key(key), *self._tail, *encode([*option("COST", cost), "WAIT", duration(timeout)]), *self._end)
+        return self._waiting(Call("RATE.CHECK", words, parse))
+
+    @staticmethod
+    def _waiting(call: Call[tuple[Verdict, float]]) -> Steps[Verdict]:
+        [result] = yield [call]
+        if isinstance(result, Exception):
+            raise result
+        verdict: Verdict = result[0]
+        if result[1]:
+            yield Pause(result[1])
+        return verdict
+
+    def _refuse_sliding(self, name: str) -> None:
+        if self.algorithm == "SLIDING":
+            raise ValueError(f"{name} does not go with SLIDING: use GCRA, COUNTER, FIXED or CALENDAR")
 
     def reset(self, key: Name) -> Call[bool]:
         """RATE.RESET: delete the limiter. True if there was one."""
@@ -220,6 +270,43 @@ class Fallback:
             while len(self._full_at) > self._most:
                 self._full_at.popitem(last=False)
         return states
+
+
+class Denied:
+    """Calls that were denied, until they may pass: the same call need not be asked again. For at most `most` keys."""
+
+    def __init__(self, most: int):
+        if isinstance(most, bool) or most < 1:
+            raise ValueError(f"remember_denied is True, or for how many keys at most, got {most!r}")
+        self._most = most
+        # By key, and by all words of the call: other rules and costs are other calls.
+        self._until: OrderedDict[bytes, dict[tuple[bytes, ...], tuple[float, Verdict]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def look_up(self, call: Call[Verdict]) -> Verdict | None:
+        if call.name != "RATE.CHECK" or not (known := self._until.get(call.args[0])):
+            return None
+        until, verdict = known.get(call.args, (0.0, None))
+        left = until - time.monotonic()
+        if verdict is None or left <= 0:
+            return None
+        passed = (verdict.retry_after or 0) - left
+        return replace(verdict, retry_after=left, reset_after=max(left, verdict.reset_after - passed), source="memory")
+
+    def note(self, call: Call[Verdict], verdict: Verdict, sent: float) -> None:
+        key, now = call.args[0], time.monotonic()
+        with self._lock:
+            if call.name != "RATE.CHECK":
+                # Units came back: what was denied may pass.
+                self._until.pop(key, None)
+            # What would be counted although it is denied must be asked, and so must what has a clock of its own.
+            elif verdict.limited and verdict.retry_after and not {b"FORCE", b"PENALTY", b"NOW"} & set(call.args[1:]):
+                calls = {words: known for words, known in self._until.pop(key, {}).items() if known[0] > now}
+                if len(calls) < 16:
+                    calls[call.args] = (sent + verdict.retry_after, verdict)
+                self._until[key] = calls
+                while len(self._until) > self._most:
+                    self._until.popitem(last=False)
 
 
 class LeaseCalls:

@@ -27,7 +27,9 @@ from .errors import IncompleteAnswer, OutcomeUnknown
 from .send import succeeded, with_boards
 from .values import BoardInfo, GroupRow, Page, Row, Scan, Verification
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")

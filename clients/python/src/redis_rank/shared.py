@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
+import re
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import library
 from .board import BoardCalls, Schema
-from .call import Call, Duration, Name, Pause, Steps, milliseconds, text
+from .call import Call, Duration, Name, Pause, Steps, Work, milliseconds
 from .due import Payload, ScheduleCalls
-from .errors import LeaseDenied, LeaseLost, RateLimited
-from .rate import Failing, Fallback, LeaseCalls, LimiterCalls, Limits
+from .errors import LeaseDenied, LeaseLost, RateLimited, is_outage
+from .rate import Denied, Failing, Fallback, LeaseCalls, LimiterCalls, Limits
 from .pipeline import Queued
 from .send import Async, Sync, one, succeeded
 from .shards import ShardedCalls
-from .values import Claim, Verdict
+from .values import Verdict
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Link = TypeVar("Link", Sync, Async)
@@ -29,6 +36,17 @@ def _link_to(kind: type[Link], client: Any) -> Link:
     """Sends calls, or queues them if the client is a pipeline."""
     pipelines = library.PIPELINES if kind is Sync else library.ASYNC_PIPELINES
     return Queued(client) if isinstance(client, pipelines) else kind(client)  # type: ignore[return-value]
+
+
+def described(method: Any, build: Any, kind: type[Link]) -> Any:
+    """Gives a method the name, documentation and types of what it sends, for help(), inspect and type hints."""
+    functools.update_wrapper(method, build)
+    result = re.sub(r"^(?:Call|Steps|Work)\[(.*)\]$", r"\1", build.__annotations__["return"])
+    method.__annotations__ = {**build.__annotations__, "return": result}
+    method.__signature__ = inspect.signature(build).replace(return_annotation=result)
+    if kind is Async and sys.version_info >= (3, 12):
+        inspect.markcoroutinefunction(method)
+    return method
 
 
 class BaseLeaderboard(Generic[Link]):
@@ -81,7 +99,9 @@ class BaseRateLimiter(Generic[Link]):
 
     A rule is "limit/window"; with the algorithm GCRA also "limit/window/burst". `prefix` is added to every key.
     `failing` says what happens while the server is away: "open" lets calls pass, "closed" denies them, "local" counts
-    them in this process; None raises the error. `timeout` is how long a check may take at most.
+    them in this process; None raises the error. `timeout` is how long a call may take at most. With
+    `remember_denied` a call that was denied is denied here, without asking, until its `retry_after` has passed; a
+    number says for how many keys at most.
     """
 
     _link: type[Link]
@@ -93,33 +113,105 @@ class BaseRateLimiter(Generic[Link]):
         prefix: str = "",
         failing: Failing | None = None,
         timeout: Duration | None = None,
+        remember_denied: bool | int = False,
         **limits: Unpack[Limits],
     ):
         self.client = client
-        if failing is None and timeout is None:
+        if failing is None and timeout is None and not remember_denied:
             self.link: Link = _link_to(self._link, client)
         else:
             self.link = self._link(client, None if timeout is None else milliseconds(timeout) / 1000)
         self.calls = LimiterCalls(rules, limits, prefix)
         self._fallback = Fallback(failing) if failing is not None else None
+        most = 10_000 if remember_denied is True else remember_denied
+        self._denied = Denied(most) if remember_denied else None
         self._burst = limits.get("burst")
 
-    def decided(self, error: Exception, name: str, subject: Any, cost: int) -> Verdict:
+    def limited(self, build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What to send, and what to do if there is no answer."""
+        work = build(self.calls, *args, **kwargs)
+        if self._fallback is None and self._denied is None:
+            return work
+        subject: Any = args[0] if args else kwargs.get("key", kwargs.get("rules"))
+        return self._decided(work, build.__name__, subject, kwargs.get("cost", 1))
+
+    def _decided(self, work: Work[Any], name: str, subject: Any, cost: int) -> Steps[Any]:
+        denied = self._denied if isinstance(work, Call) and name in ("check", "refund", "reset", "settle") else None
+        if denied is not None and isinstance(work, Call):
+            if (verdict := denied.look_up(work)) is not None:
+                return verdict
+        sent = time.monotonic()
+        try:
+            result = succeeded((yield [work])[0]) if isinstance(work, Call) else (yield from work)
+        except Exception as error:
+            return self.decided(error, name, subject, cost)
+        if denied is not None and isinstance(work, Call):
+            denied.note(work, result, sent)
+        return result
+
+    def decided(self, error: Exception, name: str, subject: Any, cost: int) -> Any:
         """The verdict while the server is away; raises the error if there is none, or if it is no outage."""
-        if self._fallback is None:
+        if self._fallback is None or not is_outage(error):
             raise error
+        if name == "reset":
+            return False
         if name == "check_all":
             pairs = list(subject.items() if hasattr(subject, "items") else subject)
         else:
             pairs = [(subject, rule) for rule in self.calls.rules]
         keys = [(self.calls.key(key), rule) for key, rule in pairs]
-        return self._fallback.verdict(error, keys, cost if name.startswith("check") else 0, self._burst)
+        is_spent = name in ("check", "check_all", "wait", "reserve")
+        return self._fallback.verdict(error, keys, cost if is_spent else 0, self._burst)
+
+
+class BaseReservation(Generic[Link]):
+    """Units that were taken before their number was known. `verdict` is the limiter's."""
+
+    def __init__(self, limiter: BaseRateLimiter[Link], key: Name, cost: int, refund_on_error: bool):
+        self._limiter: BaseRateLimiter[Link] = limiter
+        self._key, self._cost, self._refund_on_error = key, cost, refund_on_error
+        self.link: Link = limiter.link
+        self._call = limiter.calls.reserve(key, cost)
+        self._at: int | None = None
+        self._is_settled = False
+        self.verdict: Verdict
+
+    def enter(self) -> Steps[None]:
+        [result] = yield [self._call]
+        if isinstance(result, Exception):
+            self.verdict = self._limiter.decided(result, "reserve", self._key, self._cost)
+        else:
+            self.verdict, self._at = result
+        enforced(self._key, self.verdict)
+
+    def settling(self, used: int) -> Steps[Verdict]:
+        if self._is_settled:
+            raise RuntimeError("a reservation is settled once")
+        # It is sent once: the second time would give back, or count, more.
+        self._is_settled = True
+        # What was decided without the server was not counted there.
+        if self._at is None:
+            return self.verdict
+        call = self._limiter.calls.settle(self._key, self._cost, used, at_ms=self._at)
+        try:
+            return succeeded((yield [call])[0])  # type: ignore[no-any-return]
+        except Exception as error:
+            return self._limiter.decided(error, "settle", self._key, used)  # type: ignore[no-any-return]
+
+    def leave(self, failed: bool) -> Steps[None]:
+        if failed and self._refund_on_error and not self._is_settled:
+            yield from self.settling(0)
 
 
 def enforced(key: Name, verdict: Verdict) -> Verdict:
     if verdict.limited:
         raise RateLimited(shown(key), verdict)
     return verdict
+
+
+def refuse_pipeline(client: Any, name: str) -> None:
+    if isinstance(client, library.PIPELINES + library.ASYNC_PIPELINES):
+        raise TypeError(f"{name} needs replies at once, which a pipeline does not give: use the client")
 
 
 def shown(key: Name) -> str:

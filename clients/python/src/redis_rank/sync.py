@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import functools
+import sys
 from collections.abc import Iterator, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -15,14 +15,17 @@ from .due import ScheduleCalls
 from .rate import LeaseCalls, LimiterCalls, Spend
 from .send import Sync, several
 from .shards import ShardedCalls
-from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseSchedule, BaseShardedLeaderboard, enforced
+from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseReservation, BaseSchedule
+from .shared import BaseShardedLeaderboard, described, enforced, refuse_pipeline
 from .threads import ThreadWorker
 from .values import Entry, Verdict
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Self, Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-__all__ = ["DeadLetters", "Leaderboard", "Lease", "RateLimiter", "Schedule", "ShardedLeaderboard", "Worker", "execute"]
+__all__ = ["DeadLetters", "Leaderboard", "Lease", "RateLimiter", "Reservation", "Schedule", "ShardedLeaderboard", "Worker", "execute"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,26 +42,21 @@ def _synchronous(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Conc
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.link.run(build(self.calls, *args, **kwargs))  # type: ignore[no-any-return]
 
-    return functools.wraps(build)(method)
+    return described(method, build, Sync)  # type: ignore[no-any-return]
 
 
-def _limiting(build: Callable[Concatenate[Any, P], Call[Verdict]]) -> Callable[Concatenate[Any, P], Verdict]:
+def _limiting(build: Callable[Concatenate[Any, P], Work[T]]) -> Callable[Concatenate[Any, P], T]:
     """The same for a limiter, which may have to decide while the server is away."""
 
-    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Verdict:
-        call = build(self.calls, *args, **kwargs)
-        try:
-            return self.link.run(call)  # type: ignore[no-any-return]
-        except Exception as error:
-            subject: Any = args[0] if args else kwargs.get("key", kwargs.get("rules"))
-            cost: Any = kwargs.get("cost", 1)
-            return self.decided(error, build.__name__, subject, cost)  # type: ignore[no-any-return]
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.link.run(self.limited(build, *args, **kwargs))  # type: ignore[no-any-return]
 
-    return functools.wraps(build)(method)
+    return described(method, build, Sync)  # type: ignore[no-any-return]
 
 
 def _scan_all(self: Any, *, count: int | None = None, time: bool = False, data: bool = False) -> Iterator[Entry]:
     """A complete RANK.SCAN. Returns every member that stays on the board; some may be returned twice."""
+    refuse_pipeline(self.client, "scan_all")
     cursor = "0"
     while True:
         step = self.scan(cursor, count=count, time=time, data=data)
@@ -167,12 +165,40 @@ class RateLimiter(BaseRateLimiter[Sync]):
     peek = _limiting(LimiterCalls.peek)
     refund = _limiting(LimiterCalls.refund)
     check_all = _limiting(LimiterCalls.check_all)
-    reset = _synchronous(LimiterCalls.reset)
+    reset = _limiting(LimiterCalls.reset)
+    settle = _limiting(LimiterCalls.settle)
+    wait = _limiting(LimiterCalls.wait)
     throttle = _synchronous(LimiterCalls.throttle)
+
+    def reserve(self, key: Name, cost: int, *, refund_on_error: bool = False) -> Reservation:
+        """Units whose number is known only afterwards: `with limiter.reserve(key, 2000) as hold: …; hold.settle(1350)`.
+
+        Raises RateLimited if they are denied. Without settle() the estimate stays counted; with refund_on_error it is
+        given back if the block raises.
+        """
+        return Reservation(self, key, cost, refund_on_error)
 
     def enforce(self, key: Name, **options: Unpack[Spend]) -> Verdict:
         """Like check, but raises RateLimited if the call is denied."""
+        refuse_pipeline(self.client, "enforce")
         return enforced(key, self.check(key, **options))
+
+
+class Reservation(BaseReservation[Sync]):
+    __doc__ = BaseReservation.__doc__
+
+    def settle(self, used: int) -> Verdict:
+        """Tells how many units were used, once: the others are given back, or what is missing is counted."""
+        return self.link.run(self.settling(used))
+
+    def __enter__(self) -> Self:
+        self.link.run(self.enter())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.link.run(self.leave(kind is not None))
 
 
 class Lease(BaseLease[Sync]):

@@ -143,7 +143,8 @@ class PeriodBoard:
 class Verdict:
     """What a limiter says. True in an `if` when the call may pass.
 
-    `retry_after` is None if the cost can never fit. `source` is "server", or what decided while it was away.
+    `retry_after` is None if the cost can never fit. `source` is "server", "memory"
+    (remember_denied), or what decided while the server was away.
     """
 
     allowed: bool
@@ -153,7 +154,7 @@ class Verdict:
     retry_after: float | None
     reset_after: float
     rule: int
-    source: Literal["server", "open", "closed", "local"] = "server"
+    source: Literal["server", "memory", "open", "closed", "local"] = "server"
     rules: tuple[Verdict, ...] = ()
 
     def __bool__(self) -> bool:

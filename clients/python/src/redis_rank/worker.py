@@ -29,7 +29,9 @@ from .due import Rate, ScheduleCalls
 from .errors import OutcomeUnknown, is_temporary
 from .values import BadPayload, Claim
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 log = logging.getLogger("redis_rank.worker")
