@@ -14,7 +14,7 @@ from unittest.mock import patch
 import fastapi
 import redis
 import redis.asyncio
-from servers import Server
+from servers import Server, wait_for
 from support import CLUSTER_URL, URL, Awaited, Case, supports
 from test_middleware import FRAMEWORKS, asgi_server, get
 
@@ -22,7 +22,7 @@ import redis_rank
 import redis_rank.asyncio
 from redis_rank import NotPermitted, RateLimiter, WrongType
 from redis_rank.fastapi import RateLimit
-from redis_rank.middleware import ClientAddress, Rule, WsgiRateLimit
+from redis_rank.middleware import AsgiRateLimit, ClientAddress, Rule, WsgiRateLimit
 from redis_rank.rate import Fallback
 
 
@@ -293,8 +293,14 @@ class Middleware(Case):
             (2, "10.0.0.1", "192.0.2.1", "192.0.2.1"),
             (1, "10.0.0.1", None, "10.0.0.1"),
             (1, "10.0.0.1", "192.0.2.1:4711", "192.0.2.1"),
-            (1, "10.0.0.1", "[2001:db8::1]:80", "2001:db8::1"),
-            (1, "10.0.0.1", "2001:db8::1", "2001:db8::1"),
+            (1, "10.0.0.1", "[2001:db8::1]:80", "2001:db8::/64"),
+            (1, "10.0.0.1", "2001:db8::1", "2001:db8::/64"),
+            (0, "2001:db8:0:0:ffff::1", None, "2001:db8::/64"),
+            (0, "fe80::1%eth0", None, "fe80::/64"),
+            (0, "::ffff:192.0.2.1", None, "192.0.2.1"),
+            (1, "10.0.0.1", "::ffff:192.0.2.1", "192.0.2.1"),
+            (["10.0.0.0/8"], "::ffff:10.0.0.1", "192.0.2.1", "192.0.2.1"),
+            (0, "", None, ""),
             (["10.0.0.0/8"], "10.0.0.1", "192.0.2.66, 192.0.2.1, 10.0.0.2", "192.0.2.1"),
             (["10.0.0.0/8"], "192.0.2.9", "192.0.2.1", "192.0.2.9"),
             (["10.0.0.0/8", "::1/128"], "::1", "junk, 10.9.9.9", "junk"),
@@ -383,6 +389,62 @@ class Middleware(Case):
             RateLimit(client, "5 per minute")
         with self.assertRaises(TypeError):
             RateLimit(client, "5/1m", fialing="open")  # type: ignore[call-arg]
+
+    def test_several_limits_of_a_route(self) -> None:
+        """All of them or none, with the fields of all; what exceptions answer has them too."""
+        client = redis.asyncio.Redis.from_url(URL)
+        app = fastapi.FastAPI()
+        wide = RateLimit(client, "9/1h", name="wide", timeout="30s")
+        narrow = RateLimit(client, "2/1h", name="narrow", timeout=30, refund=True)
+        verdicts: list[Any] = []
+
+        @app.get("/x/{what}", dependencies=[fastapi.Depends(wide)])
+        async def route(what: str, verdict: Any = fastapi.Depends(narrow)) -> str:
+            verdicts.append(verdict)
+            if what == "missing":
+                raise fastapi.HTTPException(404, headers={"X-Own": "1"})
+            if what == "broken":
+                raise fastapi.HTTPException(503)
+            return what
+
+        async def whose(request: Any) -> str:
+            return f"{request.native.headers['x-user']} {request.native.path_params['id']}"
+
+        @app.get("/of/{id}", dependencies=[fastapi.Depends(RateLimit(client, "1/1h", key=whose, timeout=30))])
+        async def own(id: str) -> str:
+            return id
+
+        inner = fastapi.FastAPI()
+
+        @inner.get("/of/{id}", dependencies=[fastapi.Depends(RateLimit(client, "1/1h", key=whose, timeout=30))])
+        async def mounted(id: str) -> str:
+            return id
+
+        app.mount("/inner", inner)
+        app.add_middleware(AsgiRateLimit, client=client, rules=[Rule("app", "50/1h", lambda request: "all")], timeout=30)
+
+        def used(key: str, limit: int) -> int:
+            return limit - RateLimiter(self.redis, f"{limit}/1h", prefix="limit:", algorithm="GCRA").peek(key).remaining
+
+        with asgi_server(app) as port:
+            for _ in range(3):
+                status, fields, _ = get(port, "/x/broken")
+                self.assertEqual(status, 503)
+                wait_for(lambda: used("narrow:127.0.0.1", 2) == 0)
+            self.assertEqual((used("wide:127.0.0.1", 9), used("app:all", 50)), (3, 3))
+            status, fields, _ = get(port, "/x/missing")
+            self.assertEqual((status, fields["x-own"]), (404, "1"))
+            self.assertEqual(fields["ratelimit-policy"], '"app";q=50;w=3600, "wide";q=9;w=3600, "narrow";q=2;w=3600')
+            self.assertRegex(fields["ratelimit"], '^"app";r=46;t=\\d+, "wide";r=5;t=\\d+, "narrow";r=1;t=\\d+$')
+            self.assertEqual(get(port, "/x/fine")[0], 200)
+            for _ in range(3):
+                status, fields, _ = get(port, "/x/fine")
+                self.assertEqual((status, fields["ratelimit-policy"]), (429, '"narrow";q=2;w=3600'))
+                self.assertIn("retry-after", fields)
+                # What one has denied, the others have not counted.
+                wait_for(lambda: (used("wide:127.0.0.1", 9), used("app:all", 50)) == (5, 5))
+            self.assertIsInstance(verdicts[0], redis_rank.Verdict)
+            self.assertEqual([get(port, path, "ann")[0] for path in ("/of/1", "/of/1", "/of/2", "/inner/of/1", "/inner/of/1")], [200, 429, 200, 200, 429])
 
     def test_rows_are_answers_of_fastapi(self) -> None:
         redis_rank.Leaderboard(self.redis, "game", ties="FIRST").add("ann", 5)

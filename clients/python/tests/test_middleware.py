@@ -167,7 +167,43 @@ class Middleware(Case):
                 while (self.used("user:ann", 3), self.used("all:everybody", 6)) != (0, 0):
                     self.assertLess(time.monotonic(), end)
 
+        self.on_each(check, refund=True)
+
+    def test_what_failed_counts_unless_told_otherwise(self) -> None:
+        def check(port: int) -> None:
+            statuses = [get(port, "/broken", "ann")[0] for _ in range(4)]
+            self.assertEqual([status == 429 for status in statuses], [False] * 3 + [True])
+            self.assertEqual(self.used("user:ann", 3), 3)
+
         self.on_each(check)
+
+    def test_keys(self) -> None:
+        """What the framework knows, asynchronous ones, and what is no key."""
+        async def later(request: Request) -> int:
+            return len(request.headers["x-user"])
+
+        self.on_each(
+            lambda port: self.assertEqual([get(port, "/", user)[0] for user in ("ann", "bob", "dora")], [200, 429, 200]),
+            rules=[Rule("length", "1/1h", lambda request: len(request.native and request.headers["x-user"]))],
+        )
+        for name in ("Starlette", "FastAPI"):
+            make, serve, client = FRAMEWORKS[name]
+            self.redis.flushall()
+            with serve(make(client.from_url(URL), rules=[Rule("length", "1/1h", later)])) as port:
+                self.assertEqual([get(port, "/", user)[0] for user in ("ann", "bob", "dora")], [200, 429, 200])
+        with self.assertRaises(TypeError):
+            WsgiRateLimit(None, self.redis, [Rule("length", "1/1h", later)])
+
+        def said(environ: Any, start: Any) -> list[bytes]:
+            raise AssertionError("it must not be asked")
+
+        for key in (object(), True, b"x", [1], Request("GET", "/", {}, "")):
+            with self.subTest(key=key), self.assertRaisesRegex(TypeError, "text, a number or None"):
+                WsgiRateLimit(said, self.redis, [Rule("x", "1/1h", lambda request: key)])({"REQUEST_METHOD": "GET"}, None)
+        with self.assertRaises(TypeError):
+            WsgiRateLimit(said, self.redis, [Rule("x", "1/1h", lambda request: later(request))])({"REQUEST_METHOD": "GET"}, None)
+        with self.assertRaises(TypeError):
+            WsgiRateLimit(said, self.redis, [Rule("x", "1/1h")], cost=lambda request: "5")({"REQUEST_METHOD": "GET"}, None)  # type: ignore[arg-type,return-value]
 
     def test_the_address_is_that_of_the_connection(self) -> None:
         """Whoever sends another X-Forwarded-For with each request is the same client still."""
@@ -193,12 +229,12 @@ class Middleware(Case):
             async with redis.asyncio.Redis.from_url(URL) as client:
                 for at in range(3):
                     headers = [(b"x-forwarded-for", b"192.0.2.%d" % at), (b"forwarded", b"for=192.0.2.%d" % at)]
-                    scope = {"type": "http", "method": "GET", "path": "/", "headers": headers, "client": ("2001:db8::2", 9)}
+                    scope = {"type": "http", "method": "GET", "path": "/", "headers": headers, "client": ("2001:db8:0:2::2", 9)}
                     await AsgiRateLimit(asgi, client, rules)(scope, None, send)
 
         asyncio.run(work())
         self.assertEqual(statuses, [200, 200, 429] * 2)
-        self.assertEqual([self.used(f"address:2001:db8::{at}", 2) for at in (1, 2)], [2, 2])
+        self.assertEqual([self.used(f"address:2001:db8:{at}/64", 2) for at in (":", "0:2::")], [2, 2])
 
     def test_a_body_that_fails_costs_nothing(self) -> None:
         def lazy(environ: Any, start: Any) -> Iterator[bytes]:
@@ -216,13 +252,13 @@ class Middleware(Case):
 
         environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_X_USER": "ann"}
         for app in (lazy, torn):
-            body = WsgiRateLimit(app, self.redis, RULES, **OPTIONS)(environ, lambda *_: None)
+            body = WsgiRateLimit(app, self.redis, RULES, **{**OPTIONS, "refund": True})(environ, lambda *_: None)
             with self.assertRaises(RuntimeError):
                 list(body)
             body.close()  # type: ignore[attr-defined]
             self.assertEqual(self.used("user:ann", 3), 0)
         # Who goes away in the middle of a body gets nothing back.
-        body = WsgiRateLimit(whole, self.redis, RULES, **OPTIONS)(environ, lambda *_: None)
+        body = WsgiRateLimit(whole, self.redis, RULES, **{**OPTIONS, "refund": True})(environ, lambda *_: None)
         next(iter(body))
         body.close()  # type: ignore[attr-defined]
         self.assertEqual(self.used("user:ann", 3), 1)
@@ -274,7 +310,7 @@ class Fields(unittest.TestCase):
                 Rule("x", rule)
         for options in (
             {"algorithm": "GRCA"}, {"algorithm": "CALENDAR"}, {"failing": "opne"}, {"trusted_proxies": "10.0.0.0/8"},
-            {"trusted_proxies": -1}, {"trusted_proxies": ["10.0.0.1/8"]},
+            {"trusted_proxies": -1}, {"timeout": "5 s"}, {"trusted_proxies": ["10.0.0.1/8"]},
         ):  # fmt: skip
             with self.subTest(options), self.assertRaises(ValueError):
                 Policies(RULES, options)  # type: ignore[arg-type]
@@ -305,5 +341,5 @@ class Fields(unittest.TestCase):
 
     def test_costs_by_path(self) -> None:
         policies = Policies(RULES, {"cost": {"/export/*": 10, "/*": 2}})
-        costs = [policies.asked(Request("GET", path, {}, "")).cost for path in ("/export/x", "/x", "*")]
+        costs = [policies.questions(Request("GET", path, {}, ""))[0] for path in ("/export/x", "/x", "*")]
         self.assertEqual(costs, [10, 2, 1])

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import sys
 import fnmatch
+import inspect
 import ipaddress
 import json
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from redis.crc import key_slot
 
-from .call import Call, Steps, known
+from .call import Call, Duration, Steps, known, milliseconds
 from .errors import is_outage
 from .rate import Algorithm, Failing, Fallback, LimiterCalls, Limits, Parsed, check_rules, total
 from .send import Async, Sync, succeeded
@@ -44,21 +45,32 @@ _PROBLEM = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
 @dataclass(frozen=True)
 class Request:
-    """The request, as rules and costs see it. Header names are in lower case; `client` is the address of the client."""
+    """The request, as rules and costs see it. Header names are in lower case.
+
+    `client` is the address of the client, of IPv6 the network (/64), in which a client has all addresses. `native` is
+    what the framework knows: the scope of ASGI, the environment of WSGI, the request of FastAPI.
+    """
 
     method: str
     path: str
     headers: Mapping[str, str]
     client: str
+    native: Any = None
+
+
+Key = str | int | float | None
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A limit, the key that it counts, and the name that clients see. Requests whose key is None are not counted."""
+    """A limit, the key that it counts, and the name that clients see. Requests whose key is None are not counted.
+
+    With ASGI the function for the key may be asynchronous.
+    """
 
     name: str
     rule: str
-    key: Callable[[Request], str | None] = lambda request: request.client
+    key: Callable[[Request], Key | Awaitable[Key]] = lambda request: request.client
 
     def __post_init__(self) -> None:
         if not (self.name.isascii() and self.name.isprintable()):
@@ -73,13 +85,14 @@ class Rule:
 
 class Options(TypedDict, total=False):
     """`cost` is a function, or maps patterns of paths to units; 0 is free. `failing` is what happens if the server
-    does not answer within `timeout` seconds. `refund` says which responses give the units back: by default those of
-    500 and above. `trusted_proxies` is how many proxies append to X-Forwarded-For, or their networks."""
+    does not answer within `timeout`. `refund` says for which status the units are given back: True is 500 and above;
+    by default for none. `trusted_proxies` is how many proxies append to X-Forwarded-For, or their networks. What
+    services with the same `prefix` call by the same name, they share."""
 
-    cost: Callable[[Request], int] | Mapping[str, int]
+    cost: Callable[[Request], int | Awaitable[int]] | Mapping[str, int]
     failing: Failing
-    timeout: float
-    refund: Callable[[int], bool]
+    timeout: Duration
+    refund: Callable[[int], bool] | bool
     prefix: str
     algorithm: Algorithm
     offset: str
@@ -103,14 +116,22 @@ class ClientAddress:
             if not is_trusted or not said.strip():
                 break
             address, hops = _address(said.strip()), hops + 1
-        return address
+        parsed = _parsed(address)
+        # Who has one IPv6 address has 2^64 of them.
+        return str(ipaddress.ip_network((int(parsed), 64), strict=False) if parsed and parsed.version == 6 else parsed or address)
 
     def _is_proxy(self, address: str) -> bool:
-        try:
-            parsed = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        return any(parsed in network for network in self._networks)
+        parsed = _parsed(address)
+        return parsed is not None and any(parsed in network for network in self._networks)
+
+
+def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    # A server that listens on IPv6 sees ::ffff:192.0.2.1.
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def _address(said: str) -> str:
@@ -124,9 +145,13 @@ def _address(said: str) -> str:
 class Asked:
     """The rules that apply to one request."""
 
-    rules: list[Rule]
+    rules: Sequence[Rule]
     keys: list[str]
     cost: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.cost, bool) or not isinstance(self.cost, int) or self.cost < 0:
+            raise TypeError(f"a cost is a whole number of units, got {self.cost!r}")
 
 
 class Policies:
@@ -136,11 +161,12 @@ class Policies:
         known(options, Options)
         self.rules = rules
         self.cost = options.get("cost", {})
-        self.timeout = options.get("timeout", 0.5)
+        self.timeout = milliseconds(options.get("timeout", 0.5)) / 1000
         self.fallback = Fallback(options.get("failing", "open"))
         self.errors = 0
         self.client_address = ClientAddress(options.get("trusted_proxies", 0))
-        self.refunds_status = options.get("refund", _is_failure)
+        refund = options.get("refund", False)
+        self.refunds_status = refund if callable(refund) else _is_failure if refund else _is_never
         self.prefix = options.get("prefix", "limit:")
         self.limits: Limits = {"algorithm": options.get("algorithm", "GCRA")}
         if "offset" in options:
@@ -148,12 +174,16 @@ class Policies:
         check_rules([rule.rule for rule in rules], self.limits)
         self.calls = LimiterCalls([], self.limits, self.prefix)
 
-    def asked(self, request: Request) -> Asked:
-        keys = [(rule, rule.key(request)) for rule in self.rules]
-        known = [(rule, f"{rule.name}:{key}") for rule, key in keys if key is not None]
-        return Asked([rule for rule, _ in known], [key for _, key in known], self._cost(request))
+    def questions(self, request: Request) -> list[Any]:
+        """The cost of a request and its keys, which may have to be awaited."""
+        return [self.cost_of(request), *(rule.key(request) for rule in self.rules)]
 
-    def _cost(self, request: Request) -> int:
+    def asked(self, answers: Sequence[Any]) -> Asked:
+        cost, *keys = answers
+        known = [(rule, f"{rule.name}:{checked_key(key)}") for rule, key in zip(self.rules, keys) if key is not None]
+        return Asked([rule for rule, _ in known], [key for _, key in known], cost)
+
+    def cost_of(self, request: Request) -> int | Awaitable[int]:
         if callable(self.cost):
             return self.cost(request)
         matching = (cost for pattern, cost in self.cost.items() if fnmatch.fnmatchcase(request.path, pattern))
@@ -220,8 +250,33 @@ def _answer(status: int, fields: list[tuple[str, str]], problem: dict[str, Any])
     return status, [*content, *fields], body
 
 
+def checked_key(key: Any) -> str:
+    """Anything else, such as an object that shows its address, would be another key for each request."""
+    if isinstance(key, bool) or not isinstance(key, (str, int, float)):
+        raise TypeError(f"the function for the key must return text, a number or None, got {key!r}")
+    return str(key)
+
+
+async def awaited(values: Iterable[Any]) -> list[Any]:
+    return [await value if inspect.isawaitable(value) else value for value in values]
+
+
+def not_awaited(values: Iterable[Any]) -> list[Any]:
+    values = list(values)
+    for value in values:
+        if inspect.iscoroutine(value):
+            value.close()
+        if inspect.isawaitable(value):
+            raise TypeError("WSGI cannot await: the functions for keys and costs must be ordinary ones")
+    return values
+
+
 def _is_failure(status: int) -> bool:
     return status >= 500
+
+
+def _is_never(status: int) -> bool:
+    return False
 
 
 def _text(name: str) -> str:
@@ -243,14 +298,19 @@ class AsgiRateLimit:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)  # type: ignore[no-any-return]
-        asked = self.policies.asked(asgi_request(scope, self.policies.client_address))
+        request = asgi_request(scope, self.policies.client_address)
+        asked = self.policies.asked(await awaited(self.policies.questions(request)))
         verdict = await decide(self.link, self.policies, asked)
         if verdict is None:
             return await self.app(scope, receive, send)  # type: ignore[no-any-return]
         if isinstance(verdict, tuple):
             return await _respond(send, *verdict)
+        taken = Taken(self.link, self.policies, asked, verdict)
+        all_taken = taken_by(scope)
         if verdict.limited:
+            await refund_all(all_taken)
             return await _respond(send, *self.policies.denial(asked, verdict))
+        all_taken.append(taken)
 
         # A client that goes away before the response gets nothing back.
         status = 0
@@ -259,8 +319,11 @@ class AsgiRateLimit:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                fields = _encoded(self.policies.fields(asked, verdict))
-                message = {**message, "headers": [*message.get("headers", ()), *fields]}
+                # After a denial by a limit for the route, the response has the fields of that one.
+                if not taken.is_refunded:
+                    names = {name.lower().encode() for name in _FIELDS}
+                    headers = [(name, value) for name, value in message.get("headers", ()) if name.lower() not in names]
+                    message = {**message, "headers": [*headers, *_encoded(merged_fields(all_taken))]}
             await send(message)
 
         try:
@@ -269,10 +332,45 @@ class AsgiRateLimit:
             status = 500
             raise
         finally:
-            if status and verdict.source == "server" and self.policies.refunds_status(status):
-                for result in await self.link.send(self.policies.refund(asked)):
-                    if isinstance(result, Exception):
-                        log.warning("a refund failed: %r", result)
+            if status and self.policies.refunds_status(status):
+                await refund_all([taken])
+
+
+_FIELDS = ("RateLimit-Policy", "RateLimit")
+
+
+@dataclass
+class Taken:
+    """Units that a request has taken from one limit. Several limits of one request take from all, or from none."""
+
+    link: Async
+    policies: Policies
+    asked: Asked
+    verdict: Verdict
+    is_refunded: bool = False
+
+
+def taken_by(scope: Any) -> list[Taken]:
+    """All limits that have let this request pass so far."""
+    taken: list[Taken] = scope.setdefault("redis_rank.taken", [])
+    return taken
+
+
+async def refund_all(all_taken: Sequence[Taken]) -> None:
+    for taken in all_taken:
+        # What was decided while the server was away was not counted there.
+        if taken.is_refunded or taken.verdict.source != "server":
+            continue
+        taken.is_refunded = True
+        for result in await taken.link.send(taken.policies.refund(taken.asked)):
+            if isinstance(result, Exception):
+                log.warning("a refund failed: %r", result)
+
+
+def merged_fields(all_taken: Sequence[Taken]) -> list[tuple[str, str]]:
+    """The fields of all limits of a request, in one list."""
+    fields = [dict(taken.policies.fields(taken.asked, taken.verdict)) for taken in all_taken]
+    return [(name, ", ".join(each[name] for each in fields)) for name in _FIELDS]
 
 
 async def decide(link: Async, policies: Policies, asked: Asked) -> Verdict | Answer | None:
@@ -284,13 +382,13 @@ async def decide(link: Async, policies: Policies, asked: Asked) -> Verdict | Ans
         return policies.undecided(asked, error)
 
 
-def asgi_request(scope: Any, client_address: ClientAddress) -> Request:
+def asgi_request(scope: Any, client_address: ClientAddress, native: Any = None) -> Request:
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         name, value = name.decode("latin-1"), value.decode("latin-1")
         headers[name] = f"{headers[name]},{value}" if name in headers else value
     client = client_address((scope.get("client") or ("",))[0], headers.get("x-forwarded-for"))
-    return Request(scope["method"], scope["path"], headers, client)
+    return Request(scope["method"], scope["path"], headers, client, scope if native is None else native)
 
 
 def _encoded(fields: list[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
@@ -311,6 +409,9 @@ class WsgiRateLimit:
     def __init__(self, app: Any, client: Any, rules: Sequence[Rule], **options: Unpack[Options]):
         self.app = app
         self.policies = Policies(rules, options)
+        for function in (self.policies.cost, *(rule.key for rule in rules)):
+            if inspect.iscoroutinefunction(function):
+                raise TypeError(f"WSGI cannot await {function!r}: the functions for keys and costs must be ordinary ones")
         self.link = Sync(client, self.policies.timeout)
 
     def _decide(self, asked: Asked) -> Verdict | Answer | None:
@@ -322,7 +423,8 @@ class WsgiRateLimit:
             return self.policies.undecided(asked, error)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        asked = self.policies.asked(_wsgi_request(environ, self.policies.client_address))
+        request = _wsgi_request(environ, self.policies.client_address)
+        asked = self.policies.asked(not_awaited(self.policies.questions(request)))
         verdict = self._decide(asked)
         if verdict is None:
             return self.app(environ, start_response)  # type: ignore[no-any-return]
@@ -378,7 +480,7 @@ class _Response:
 def _wsgi_request(environ: dict[str, Any], client_address: ClientAddress) -> Request:
     headers = {name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name.startswith("HTTP_")}
     client = client_address(environ.get("REMOTE_ADDR", ""), headers.get("x-forwarded-for"))
-    return Request(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "/"), headers, client)
+    return Request(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "/"), headers, client, environ)
 
 
 def _start(start_response: Any, status: int, fields: list[tuple[str, str]], body: bytes) -> list[bytes]:
