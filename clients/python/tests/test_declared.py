@@ -12,13 +12,14 @@ from typing import Any
 import redis
 import redis.asyncio
 from servers import REPOSITORY
-from support import CLUSTER_URL, URL, Awaited, Case, on_each_client, row, with_client
+from support import CLUSTER_URL, URL, Awaited, Case, flush_all, on_each_client, row, with_client
 
 import redis_rank
 from redis_rank import Leaderboard, NoBoard, NotPermitted, Period, SchemaError, ShardedLeaderboard, execute
 
 GAME: dict[str, Any] = {"fields": ["points INT", "wins INT"], "ties": "FIRST", "update": "BEST", "data": "board:{g}:who"}
 KEY = "board:{g}"
+SHARDED: dict[str, Any] = {"fields": GAME["fields"], "ties": "FIRST", "data": "who"}
 
 
 def rules_of(user: str) -> list[str]:
@@ -26,6 +27,45 @@ def rules_of(user: str) -> list[str]:
     lines = (REPOSITORY / "redis.conf.example").read_text().splitlines()
     [line] = [line for line in lines if line.startswith(f"user {user} on ")]
     return line.split()[2:]
+
+
+class FirstWrites(Case):
+    """Every first write makes the board."""
+
+    def test_each_one(self) -> None:
+        firsts: dict[str, Any] = {
+            "add": ("ann", (1, 2)), "add_many": ({"ann": (1, 2)},), "incr": ("ann", (1, 2)), "set_data": ("ann", {"name": "Ann"}),
+            "put_data": ("ann", {"age": 7}), "add_ranked": ("ann", (1, 2)), "load": (['{"member":"ann","scores":{"points":1,"wins":2}}'],),
+        }  # fmt: skip
+
+        async def scenario(client: Any, package: Any) -> None:
+            for make in (lambda: package.Leaderboard(client, KEY, **GAME), lambda: package.ShardedLeaderboard(client, "b", 4, **SHARDED)):
+                for name, arguments in firsts.items():
+                    board = Awaited(make())
+                    if not hasattr(board.inner, name):
+                        continue
+                    flush_all()
+                    with self.subTest(name, client=client):
+                        await getattr(board, name)(*arguments)
+                        await board.add("bob", (3, 4))
+                        self.assertEqual((await board.get("bob")).rank, 1)
+
+        on_each_client(scenario)
+
+    def test_without_permission_to_create(self) -> None:
+        board = Leaderboard(self.redis, KEY, **GAME, create="never")
+        for write in (lambda: board.set_data("ann", {"name": "Ann"}), lambda: board.put_data("ann", {})):
+            with self.assertRaises(SchemaError):
+                write()
+        self.assertEqual(self.redis.dbsize(), 0)
+
+    def test_a_board_without_a_hash_stays_as_it_is(self) -> None:
+        Leaderboard(self.redis, KEY, ties="LAST").create()
+        with self.assertRaises(SchemaError):
+            Leaderboard(self.redis, KEY, **GAME).put_data("ann", {"age": 7})
+        with self.assertRaises(SchemaError):
+            Leaderboard(self.redis, "other", ties="FIRST").put_data("ann", {"age": 7})
+        self.assertEqual(self.redis.keys(), [KEY.encode()])
 
 
 class Writer(Case):
@@ -196,6 +236,21 @@ class Writer(Case):
 
 
 class Migration(Case):
+    def test_dead_letters(self) -> None:
+        with self.client() as client:
+            jobs = redis_rank.Schedule(client, "due:jobs", "due:jobs:data", dead="due:jobs:dead")
+            jobs.add("job", after=0, data=1)
+
+            def handle(job: redis_rank.Job) -> None:
+                worker.stop()
+                raise redis_rank.Dead("it is")
+
+            worker = redis_rank.Worker(jobs, handle, attempts=3)
+            worker.run()
+            self.assertEqual((jobs.info().items, [item.data for item in jobs.dead.list()]), (0, [1]))
+            self.assertEqual((jobs.revive("job"), jobs.get("job") is None, jobs.dead.get("job"), jobs.dead.discard("job")), (True, False, None, False))
+            self.assertEqual(len(jobs.list()), 1)
+
     def test_what_can_be_changed(self) -> None:
         async def work(client: Any, package: Any) -> Any:
             periods = [Period("DAY", KEY + ":day:", 3), Period("WEEK", KEY + ":week:")]

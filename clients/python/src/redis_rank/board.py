@@ -298,6 +298,7 @@ class BoardCalls:
     def _data_call(self, name: str, words: Iterable[Name | Number], parse: Callable[[Any], T]) -> Call[T]:
         call = self._call(name, words, parse)
         call.board = self if self._declared else None
+        call.needs_data = self.schema.get("data") is not None
         return call
 
     # --- the board --------------------------------------------------------------------------------------
@@ -350,7 +351,9 @@ class BoardCalls:
         words += flags(nodata="data" in changes and changes["data"] is None)
         for unit in changes.get("drop_periods", ()):
             words += ["NOPERIOD", unit]
-        return self._data_call("RANK.ALTER", words, nothing)
+        call = self._call("RANK.ALTER", words, nothing)
+        call.board = self if self._declared else None
+        return call
 
     def info(self) -> Call[values.BoardInfo | None]:
         """RANK.INFO, or None for a key that does not exist."""

@@ -53,6 +53,8 @@ class Call(Generic[T]):
     board: Board | None = None
     keyless: bool = False
     wait: Wait[T] | None = None
+    # Whether it writes attributes, which the declared board has a hash for.
+    needs_data: bool = False
 
     def key(self) -> bytes | None:
         if self.keyless or not self.args:

@@ -55,13 +55,21 @@ def succeeded(result: Any) -> Any:
     return result
 
 
+def lacks_board(call: Call[Any], result: Any) -> bool:
+    """Whether a write was refused because its board, which is declared, is not there."""
+    if not isinstance(result, (NoBoard, SchemaError)) or call.board is None or not call.board.automatic:
+        return False
+    # Where there is no board there is no hash for attributes either, and this is what the server says of it.
+    return isinstance(result, NoBoard) or call.needs_data
+
+
 def with_boards(calls: Sequence[Call[Any]]) -> Steps[list[Any]]:
     """The results of calls; a declared board that is not there is created, and the write sent again."""
     results = yield calls
     missing = [
         (at, call.board)
         for at, (call, result) in enumerate(zip(calls, results))
-        if isinstance(result, NoBoard) and call.board and call.board.automatic
+        if call.board and lacks_board(call, result)
     ]
     if missing:
         created = yield [board.create() for _, board in missing]
@@ -70,7 +78,7 @@ def with_boards(calls: Sequence[Call[Any]]) -> Steps[list[Any]]:
         errors = {at: error for (at, _), error in zip(missing, created) if error is not None}
         results = [errors.get(at, result) for at, result in enumerate(results)]
         for at, result in zip(again, (yield [calls[at] for at in again]) if again else []):
-            results[at] = errors.get(at, result) if isinstance(result, NoBoard) else result
+            results[at] = errors.get(at, result) if lacks_board(calls[at], result) else result
     return results
 
 
@@ -336,7 +344,7 @@ class Sync:
         if type(work) is Call and work.wait is None:
             [result] = self.send((work,))
             # What has no board was not written, so it can be sent again below.
-            if not isinstance(result, NoBoard):
+            if not lacks_board(work, result) and not isinstance(result, NoBoard):
                 return succeeded(result)  # type: ignore[no-any-return]
         steps, answer = steps_of(self.client, work), None
         while True:
@@ -469,7 +477,7 @@ class Async:
         if type(work) is Call and work.wait is None:
             [result] = await self.send((work,))
             # What has no board was not written, so it can be sent again below.
-            if not isinstance(result, NoBoard):
+            if not lacks_board(work, result) and not isinstance(result, NoBoard):
                 return succeeded(result)  # type: ignore[no-any-return]
         steps, answer = steps_of(self.client, work), None
         while True:
