@@ -92,7 +92,7 @@ test-python: ## run the tests of the Python client with PYTHON (python3)
 	$(if $(REDIS_RANK_SO),,cargo build --release)
 	$(PYTHON) -m venv '$(VENV)'
 	'$(VENV)/bin/python' -m pip install --quiet -r clients/python/tests/requirements.txt
-	cd clients/python && REDIS_RANK_SO='$(abspath $(READY_MODULE))' REDIS_SERVER='$(REDIS_SERVER)' '$(VENV)/bin/python' -m pytest -q
+	cd clients/python && PEERS=1 REDIS_RANK_SO='$(abspath $(READY_MODULE))' REDIS_SERVER='$(REDIS_SERVER)' '$(VENV)/bin/python' -m pytest -q
 
 test-javascript: ## run the tests of the JavaScript client with the Node.js in PATH
 	@scripts/setup.sh run

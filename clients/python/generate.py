@@ -16,7 +16,7 @@ WORDS = {
     r"\bAsyncIterator\b": "Iterator",
     r"\b_asynchronous\b": "_synchronous",
     r"\b__a(enter|exit)__": r"__\1__",
-    r"\bTaskWorker\b": "ThreadWorker",
+    r"\bTask(Keeper|Worker)\b": r"Thread\1",
     r"\bfrom \.tasks\b": "from .threads",
     r"\bAsync\b": "Sync",
     r"\bredis\.asyncio\.": "redis.",

@@ -234,8 +234,6 @@ class Writer(Case):
             self.assertEqual(schedule.claim(attempts=1, dead="due:jobs:dead"), [])
         self.assertEqual(self.redis.zrange("due:jobs:dead", 0, -1), [b"b"])
 
-
-class Migration(Case):
     def test_dead_letters(self) -> None:
         with self.client() as client:
             jobs = redis_rank.Schedule(client, "due:jobs", "due:jobs:data", dead="due:jobs:dead")
@@ -251,6 +249,8 @@ class Migration(Case):
             self.assertEqual((jobs.revive("job"), jobs.get("job") is None, jobs.dead.get("job"), jobs.dead.discard("job")), (True, False, None, False))
             self.assertEqual(len(jobs.list()), 1)
 
+
+class Migration(Case):
     def test_what_can_be_changed(self) -> None:
         async def work(client: Any, package: Any) -> Any:
             periods = [Period("DAY", KEY + ":day:", 3), Period("WEEK", KEY + ":week:")]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import redis.asyncio
-from support import URL, Awaited, Case, on_each_client
+from proxy import Proxy
+from servers import wait_for
+from support import URL, Awaited, Case, address, on_each_client
 
 import redis_rank.asyncio
 from redis_rank import Held, Lease, LeaseDenied, LeaseLost, RateLimited, RateLimiter, Verdict
@@ -84,6 +87,68 @@ class Leases(Case):
         Lease(self.redis, "job", 1, "300ms").acquire()
         with Lease(self.redis, "job", 1, "10s", wait=20) as lease:
             self.assertGreater(lease.token, 0)
+
+    def test_it_renews_itself_while_its_block_runs(self) -> None:
+        with Lease(self.redis, "job", lease=0.5) as lease:
+            for _ in range(3):
+                time.sleep(0.4)
+                self.assertFalse(Lease(self.redis, "job").acquire())
+            self.assertFalse(lease.lost)
+
+        async def work() -> None:
+            async with redis.asyncio.Redis.from_url(URL) as client:
+                async with redis_rank.asyncio.Lease(client, "job", lease=0.5) as lease:
+                    for _ in range(3):
+                        await asyncio.sleep(0.4)
+                        self.assertFalse(Lease(self.redis, "job").acquire())
+                    self.assertFalse(lease.lost)
+
+        asyncio.run(work())
+        with self.assertRaises(LeaseLost), Lease(self.redis, "job", lease=0.2, renewing=False) as lease:
+            wait_for(lambda: lease.lost)
+
+    def test_a_block_is_told_that_its_lease_is_lost(self) -> None:
+        proxy = Proxy(address(URL)["port"])
+        self.addCleanup(proxy.close)
+        url = f"redis://127.0.0.1:{proxy.port}"
+        with redis.Redis.from_url(url) as client:
+            with self.assertRaises(LeaseLost), Lease(client, "job", lease=0.5) as lease:
+                proxy.is_hole = True
+                wait_for(lambda: lease.lost)
+                # What comes back later does not take it back.
+                proxy.mend()
+                client.connection_pool.disconnect()
+                lease.renew()
+                self.assertTrue(lease.lost)
+
+        async def work(end: Any) -> list[str]:
+            seen = []
+            async with redis.asyncio.Redis.from_url(url) as other:
+                try:
+                    async with redis_rank.asyncio.Lease(other, "async", lease=0.5) as lease:
+                        end()
+                        try:
+                            await asyncio.sleep(60)
+                        except asyncio.CancelledError:
+                            seen.append(f"cancelled, lost {lease.lost}")
+                            proxy.mend()
+                            await other.connection_pool.disconnect()
+                            raise
+                except LeaseLost:
+                    seen.append("lost")
+                # Nothing of the cancellation is left.
+                await asyncio.sleep(0)
+            return seen
+
+        for end in (lambda: setattr(proxy, "is_hole", True), lambda: self.redis.delete("async")):
+            self.assertEqual(asyncio.run(work(end)), ["cancelled, lost True", "lost"])
+
+    def test_waiting_asks_once_for_each_lease_that_may_end(self) -> None:
+        Lease(self.redis, "job", lease=1).acquire()
+        self.redis.config_resetstat()
+        with Lease(self.redis, "job", wait=20):
+            calls = [value["calls"] for name, value in self.redis.info("commandstats").items() if "acquire" in name.lower()]
+            self.assertLessEqual(calls[0], 3)
 
     def test_a_lease_that_was_lost_is_an_error(self) -> None:
         with self.assertRaises(LeaseLost), Lease(self.redis, "job") as lease:

@@ -15,7 +15,7 @@ from .send import Async, several
 from .shards import ShardedCalls
 from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseReservation, BaseSchedule
 from .shared import BaseShardedLeaderboard, described, enforced, refuse_pipeline
-from .tasks import TaskWorker
+from .tasks import TaskKeeper, TaskWorker
 from .values import Entry, Verdict
 
 if sys.version_info >= (3, 11):
@@ -202,6 +202,7 @@ class Reservation(BaseReservation[Async]):
 class Lease(BaseLease[Async]):
     __doc__ = BaseLease.__doc__
     _link = Async
+    _keeper = TaskKeeper
 
     acquire = _asynchronous(LeaseCalls.acquire)
     release = _asynchronous(LeaseCalls.release)
@@ -210,7 +211,7 @@ class Lease(BaseLease[Async]):
 
     async def renew(self) -> bool:
         """Renews the lease, for `lease` from now. False if it was lost."""
-        return await self.renew_token(self.token)
+        return await self.link.run(self.renew_steps())
 
     async def __aenter__(self) -> Self:
         with self.entering():
@@ -220,7 +221,9 @@ class Lease(BaseLease[Async]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.link.run(self.leave(kind is not None))
+        # Only what the keeper has cancelled ends as a lost lease.
+        is_lost = kind is not None and self._keeping is not None and self._keeping.has_ended(kind)
+        await self.link.run(self.leave(kind is not None and not is_lost))
 
 
 class Schedule(BaseSchedule[Async]):

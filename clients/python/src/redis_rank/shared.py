@@ -221,19 +221,53 @@ def shown(key: Name) -> str:
 class BaseLease(Generic[Link]):
     """One of `limit` leases, which ends after `lease` unless it is renewed. With limit=1 it is a lock.
 
-    As a context manager it waits up to `wait` for a lease, and raises LeaseDenied if it gets none.
+    As a context manager it waits up to `wait` for a lease, and raises LeaseDenied if it gets none. While the block
+    runs, the lease is renewed (unless renewing=False). `lost` tells the block that it has ended all the same, by the
+    clock of this machine; with asyncio the block is cancelled then. LeaseLost is raised at its end.
     `token` grows with every grant: pass it on as a fencing token. Each holder needs a Lease of its own.
     """
 
     _link: type[Link]
+    _keeper: type[Any]
 
-    def __init__(self, client: Any, key: Name, limit: int = 1, lease: Duration = 30.0, *, wait: Duration = 0.0):
+    def __init__(
+        self,
+        client: Any,
+        key: Name,
+        limit: int = 1,
+        lease: Duration = 30.0,
+        *,
+        wait: Duration = 0.0,
+        renewing: bool = True,
+    ):
         self.client = client
         self.link: Link = self._link(client)
         self.calls = LeaseCalls(key, limit, lease)
+        self.seconds = milliseconds(lease) / 1000
         self.wait = milliseconds(wait) / 1000
+        self.renewing = renewing
         self.token = 0
+        # The end of the lease by this machine's clock. It began later at the server, so it ends later there.
+        self._end = 0.0
+        self._keeping: Any = None
         self._free = threading.Lock()
+
+    @property
+    def lost(self) -> bool:
+        """Whether the lease of the block has ended: somebody else may have it."""
+        return self.token != 0 and time.monotonic() >= self._end
+
+    @property
+    def time_left(self) -> float:
+        return self._end - time.monotonic()
+
+    def renewed(self, is_held: bool, sent: float) -> bool:
+        """What was lost stays so: somebody else may have had it meanwhile."""
+        if not is_held:
+            self._end = 0.0
+        elif not self.lost:
+            self._end = sent + self.seconds
+        return is_held
 
     @contextlib.contextmanager
     def entering(self) -> Iterator[None]:
@@ -247,24 +281,33 @@ class BaseLease(Generic[Link]):
             raise
 
     def enter(self) -> Steps[None]:
-        left = self.wait
+        left, sent = self.wait, time.monotonic()
         while not (grant := (yield from one(self.calls.acquire()))):
             if left <= 0:
                 raise LeaseDenied(shown(self.calls.key), grant)
-            # Others may release earlier than their leases end.
-            pause = min(left, max(grant.retry_after or 0, 0.001), 0.1)
+            # The server says when the next lease ends, so nothing is asked before.
+            pause = min(left, max(grant.retry_after or 0, 0.001))
             yield Pause(pause)
-            left -= pause
-        self.token = grant.token
+            left, sent = left - pause, time.monotonic()
+        self.token, self._end = grant.token, sent + self.seconds
+        if self.renewing:
+            self._keeping = self._keeper(self, self._link(self.client, max(self.seconds / 3, 1.0)))
+
+    def renew_steps(self) -> Steps[bool]:
+        sent = time.monotonic()
+        return self.renewed((yield from one(self.calls.renew_token(self.token))), sent)
 
     def leave(self, failed: bool) -> Steps[None]:
-        token, self.token = self.token, 0
+        was_lost, token, self.token = self.lost, self.token, 0
+        if self._keeping is not None:
+            self._keeping.stop()
+            self._keeping = None
         self._free.release()
         [held] = yield [self.calls.release(token)]
         if failed:
             # The error of the work is the one to see.
             return
-        if not succeeded(held):
+        if was_lost or not succeeded(held):
             raise LeaseLost(f"{shown(self.calls.key)}: the lease ended before it was released")
 
 

@@ -17,7 +17,7 @@ from .send import Sync, several
 from .shards import ShardedCalls
 from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseReservation, BaseSchedule
 from .shared import BaseShardedLeaderboard, described, enforced, refuse_pipeline
-from .threads import ThreadWorker
+from .threads import ThreadKeeper, ThreadWorker
 from .values import Entry, Verdict
 
 if sys.version_info >= (3, 11):
@@ -204,6 +204,7 @@ class Reservation(BaseReservation[Sync]):
 class Lease(BaseLease[Sync]):
     __doc__ = BaseLease.__doc__
     _link = Sync
+    _keeper = ThreadKeeper
 
     acquire = _synchronous(LeaseCalls.acquire)
     release = _synchronous(LeaseCalls.release)
@@ -212,7 +213,7 @@ class Lease(BaseLease[Sync]):
 
     def renew(self) -> bool:
         """Renews the lease, for `lease` from now. False if it was lost."""
-        return self.renew_token(self.token)
+        return self.link.run(self.renew_steps())
 
     def __enter__(self) -> Self:
         with self.entering():
@@ -222,7 +223,9 @@ class Lease(BaseLease[Sync]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.link.run(self.leave(kind is not None))
+        # Only what the keeper has cancelled ends as a lost lease.
+        is_lost = kind is not None and self._keeping is not None and self._keeping.has_ended(kind)
+        self.link.run(self.leave(kind is not None and not is_lost))
 
 
 class Schedule(BaseSchedule[Sync]):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .call import Pause
+from .errors import is_outage
 from .send import Async
 from .worker import BaseWorker, Job, check_async_handler, check_result, log, pause_after
+
+if TYPE_CHECKING:
+    from .shared import BaseLease
 
 
 class TaskWorker(BaseWorker):
@@ -172,3 +177,44 @@ class _Run:
                 await asyncio.sleep(step.seconds)
             else:
                 [answer] = await self.link.send([step])
+
+
+class TaskKeeper:
+    """Renews a lease while a block runs, and cancels the block when the lease is lost."""
+
+    def __init__(self, lease: BaseLease[Async], link: Async):
+        self._lease, self._link = lease, link
+        self._block = asyncio.current_task()
+        self._has_cancelled = False
+        self._keeping = asyncio.create_task(self._keep())
+
+    async def _keep(self) -> None:
+        lease = self._lease
+        while not lease.lost:
+            await asyncio.sleep(min(lease.seconds / 3, max(lease.time_left, 0)))
+            sent = time.monotonic()
+            # A renewal that does not answer must not hide that the lease has ended.
+            renewing = asyncio.create_task(self._link.send([lease.calls.renew_token(lease.token)]))
+            await asyncio.wait({renewing}, timeout=max(lease.time_left, 0))
+            if not renewing.done():
+                renewing.cancel()
+                continue
+            [result] = renewing.result()
+            if not isinstance(result, Exception):
+                lease.renewed(result, sent)
+            elif not is_outage(result):
+                log.error("a lease cannot be renewed: %r", result)
+        if self._block is not None:
+            self._has_cancelled = True
+            self._block.cancel()
+
+    def has_ended(self, kind: type[BaseException]) -> bool:
+        """Whether the block ended with this error because the lease was lost."""
+        if not self._has_cancelled or not issubclass(kind, asyncio.CancelledError):
+            return False
+        if sys.version_info >= (3, 11) and self._block is not None:
+            self._block.uncancel()
+        return True
+
+    def stop(self) -> None:
+        self._keeping.cancel()

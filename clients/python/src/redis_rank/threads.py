@@ -5,10 +5,15 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from .call import Pause
+from .errors import is_outage
 from .send import Sync
 from .worker import BaseWorker, Job, WrongHandler, check_plain_handler, check_result, log, pause_after
+
+if TYPE_CHECKING:
+    from .shared import BaseLease
 
 
 class ThreadWorker(BaseWorker):
@@ -221,3 +226,30 @@ class _Run:
             self.fail(error)
         finally:
             job.lock.release()
+
+
+class ThreadKeeper:
+    """Renews a lease while a block runs. A block of a thread cannot be cancelled: it looks at `lost`."""
+
+    def __init__(self, lease: BaseLease[Sync], link: Sync):
+        self._lease, self._link, self._token = lease, link, lease.token
+        self._stopped = threading.Event()
+        threading.Thread(target=self._keep, name="redis-rank-lease", daemon=True).start()
+
+    def _keep(self) -> None:
+        lease = self._lease
+        while not self._stopped.wait(lease.seconds / 3) and not lease.lost:
+            sent = time.monotonic()
+            [result] = self._link.send([lease.calls.renew_token(self._token)])
+            if self._stopped.is_set():
+                return
+            if not isinstance(result, Exception):
+                lease.renewed(result, sent)
+            elif not is_outage(result):
+                log.error("a lease cannot be renewed: %r", result)
+
+    def has_ended(self, kind: type[BaseException]) -> bool:
+        return False
+
+    def stop(self) -> None:
+        self._stopped.set()
