@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from typing import Any
 
 import redis
@@ -12,6 +13,9 @@ import redis.asyncio.cluster
 import redis.client
 import redis.cluster
 import redis.commands.cluster
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from .call import READS
 
@@ -22,6 +26,70 @@ for _module in (redis.commands.cluster, redis.cluster, redis.asyncio.cluster):
 # Until redis-py 5.3 the pool asked for the name of a command, which it did not use.
 _parameter = inspect.signature(redis.ConnectionPool.get_connection).parameters["command_name"]
 FOR = ("_",) if _parameter.default is inspect.Parameter.empty else ()
+
+# --- who follows execute_command ---------------------------------------------------------------------
+
+_ORIGINALS = {
+    kind: kind.execute_command
+    for kind, module in ((redis.Redis, redis.client), (redis.asyncio.Redis, redis.asyncio.client))
+    if getattr(kind.execute_command, "__code__", None) and type(kind.execute_command) is types.FunctionType
+    and kind.execute_command.__code__.co_filename == module.__file__
+}  # fmt: skip
+
+
+def is_followed(kind: Any) -> bool:
+    """Whether somebody, such as OpenTelemetry or Sentry, has replaced the method through which redis-py sends."""
+    return kind.execute_command is not _ORIGINALS.get(kind)
+
+
+class _Lent(redis.ConnectionPool):
+    """Lends one connection, which does not try again."""
+
+    lent: Any = None
+
+    def get_connection(self, *args: Any, **options: Any) -> Any:
+        return self.lent
+
+    def release(self, connection: Any) -> None:
+        pass
+
+
+class _AsyncLent(redis.asyncio.ConnectionPool):
+    lent: Any = None
+
+    async def get_connection(self, *args: Any, **options: Any) -> Any:
+        return self.lent
+
+    async def release(self, connection: Any) -> None:
+        pass
+
+
+def _lent(kind: Any, pool: Any, connection: Any) -> Any:
+    options = {name: value for name, value in pool.connection_kwargs.items() if "maint_notifications" not in name}
+    lent = kind(connection_class=type(connection), **options)
+    lent.lent = connection
+    return lent
+
+
+def follow(pool: Any, connection: Any, words: tuple[Any, ...]) -> Any:
+    """Sends a command once on this connection, through execute_command."""
+    before, connection.retry = connection.retry, Retry(NoBackoff(), 0)
+    try:
+        return redis.Redis(connection_pool=_lent(_Lent, pool, connection)).execute_command(*words, NEVER_DECODE=True)  # type: ignore[no-untyped-call]
+    finally:
+        connection.retry = before
+
+
+async def follow_async(pool: Any, connection: Any, words: tuple[Any, ...]) -> Any:
+    before, connection.retry = connection.retry, AsyncRetry(NoBackoff(), 0)
+    try:
+        client = redis.asyncio.Redis(connection_pool=_lent(_AsyncLent, pool, connection))
+        return await client.execute_command(*words, NEVER_DECODE=True)  # type: ignore[no-untyped-call]
+    finally:
+        connection.retry = before
+
+
+# --- pipelines, pools, clusters -----------------------------------------------------------------------
 
 PIPELINES = (redis.client.Pipeline, redis.cluster.ClusterPipeline)
 ASYNC_PIPELINES = (redis.asyncio.client.Pipeline, redis.asyncio.cluster.ClusterPipeline)

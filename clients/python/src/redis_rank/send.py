@@ -151,11 +151,15 @@ def _broken(replies: list[Any], count: int, error: Exception) -> list[Any]:
 
 
 class Parcel(NamedTuple):
-    """Packed commands for one node of a cluster (None: the only server), and how many replies they have."""
+    """Packed commands for one node of a cluster (None: the only server), and how many replies they have.
+
+    `call` is there if it is a single command.
+    """
 
     node: Any
     payload: bytes
     replies: int
+    call: Call[Any] | None = None
 
 
 # Yields parcels, which are sent at the same time, for lists of replies; a MovedError for nothing; None to learn the
@@ -186,6 +190,7 @@ def routed(client: Any, calls: Sequence[Call[Any]]) -> Route:
                 nodes[name],
                 b"".join([(_ASKING if at in asked else b"") + calls[at].packed() for at in group]),
                 sum(2 if at in asked else 1 for at in group),
+                calls[group[0]] if len(group) == 1 and group[0] not in asked else None,
             )
             for name, group in groups.items()
         ]
@@ -270,7 +275,7 @@ class Sync:
             own[self._timeout] = library.pool_with_timeout(pool, self._timeout, Retry(NoBackoff(), 0))
         return own[self._timeout]
 
-    def _exchange(self, node: Any, payload: bytes, count: int) -> list[Any]:
+    def _exchange(self, node: Any, payload: bytes, count: int, call: Call[Any] | None = None) -> list[Any]:
         try:
             pool = self._pool(node)
             connection = pool.get_connection(*library.FOR)
@@ -283,6 +288,11 @@ class Sync:
             return [error] * count
         replies: list[Any] = []
         try:
+            if call is not None and library.is_followed(redis.Redis):
+                try:
+                    return [library.follow(pool, connection, (call.name, *call.args))]
+                except ResponseError as error:
+                    return [error]
             connection.send_packed_command((payload,), check_health=False)
             while len(replies) < count:
                 try:
@@ -335,18 +345,22 @@ class Sync:
             elif self.is_cluster:
                 replies = self._travel(routed(self.client, calls))
             else:
-                replies = self._exchange(None, b"".join([call.packed() for call in calls]), len(calls))
+                single = calls[0] if len(calls) == 1 else None
+                replies = self._exchange(None, b"".join([call.packed() for call in calls]), len(calls), single)
         except _FAILED as error:
             replies = [error] * len(calls)
         return [_result(call, reply) for call, reply in zip(calls, replies)]
 
     def run(self, work: Work[T], is_transaction: bool = False) -> T:
+        steps, answer = None, None
         if type(work) is Call and work.wait is None:
             [result] = self.send((work,))
-            # What has no board was not written, so it can be sent again below.
-            if not lacks_board(work, result) and not isinstance(result, NoBoard):
+            if not lacks_board(work, result):
                 return succeeded(result)  # type: ignore[no-any-return]
-        steps, answer = steps_of(self.client, work), None
+            # The first round is over: the board has to be made.
+            steps, answer = one(work), [result]
+            next(steps)
+        steps = steps or steps_of(self.client, work)
         while True:
             try:
                 step = steps.send(answer)  # type: ignore[arg-type]
@@ -391,7 +405,7 @@ class Async:
             raise
         return connection
 
-    async def _exchange(self, node: Any, payload: bytes, count: int) -> list[Any]:
+    async def _exchange(self, node: Any, payload: bytes, count: int, call: Call[Any] | None = None) -> list[Any]:
         try:
             connection = await self._connection(node)
         except _FAILED as error:
@@ -402,6 +416,12 @@ class Async:
                 await connection.check_health()
             except _FAILED as error:
                 return [error] * count
+            if call is not None and library.is_followed(redis.asyncio.Redis):
+                try:
+                    pool = self.client.connection_pool if node is None else node
+                    return [await library.follow_async(pool, connection, (call.name, *call.args))]
+                except ResponseError as error:
+                    return [error]
             await connection.send_packed_command((payload,), check_health=False)
             while len(replies) < count:
                 try:
@@ -471,15 +491,19 @@ class Async:
             return [await self.client.execute_command(call.name, *call.args, **_read_arguments(self.client, call))]
         if self.is_cluster:
             return await self._travel(routed(self.client, calls))
-        return await self._exchange(None, b"".join([call.packed() for call in calls]), len(calls))
+        single = calls[0] if len(calls) == 1 else None
+        return await self._exchange(None, b"".join([call.packed() for call in calls]), len(calls), single)
 
     async def run(self, work: Work[T], is_transaction: bool = False) -> T:
+        steps, answer = None, None
         if type(work) is Call and work.wait is None:
             [result] = await self.send((work,))
-            # What has no board was not written, so it can be sent again below.
-            if not lacks_board(work, result) and not isinstance(result, NoBoard):
+            if not lacks_board(work, result):
                 return succeeded(result)  # type: ignore[no-any-return]
-        steps, answer = steps_of(self.client, work), None
+            # The first round is over: the board has to be made.
+            steps, answer = one(work), [result]
+            next(steps)
+        steps = steps or steps_of(self.client, work)
         while True:
             try:
                 step = steps.send(answer)  # type: ignore[arg-type]
