@@ -31,7 +31,7 @@ async function bundled() {
   bundle = mkdtempSync(join(here, '../bundled-'));
   const { metafile } = await build({
     entryPoints: [...files, join(here, 'work.js')], outdir: bundle, outbase: here, bundle: true, splitting: true, minify: true, metafile: true,
-    format: 'esm', platform: 'node', target: 'node20', external: ['express', 'fastify'], logLevel: 'error',
+    format: 'esm', platform: 'node', target: 'node20', external: ['express', 'express-rate-limit', 'fastify'], logLevel: 'error',
     banner: { js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);" },
   });
   const outputs = Object.entries(metafile.outputs).filter(([name, { entryPoint }]) => entryPoint?.endsWith('.test.js') && name.endsWith('.js'));

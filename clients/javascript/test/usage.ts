@@ -1,7 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import express from 'express';
+import { rateLimit } from 'express-rate-limit';
 import fastify from 'fastify';
+import { RankStore } from 'redis-rank-client/express-rate-limit';
 import { expressRateLimit, fastifyRateLimit, fastifyRouteLimit } from 'redis-rank-client/middleware';
 import { Leaderboard, Lease, RateLimiter, Schedule, Worker, execute, type Row, type Value, type Verdict } from 'redis-rank-client';
 
@@ -32,6 +34,8 @@ await new Worker(new Schedule(node, 'jobs', { data: 'jobs:data' }), async ({ ite
 new Worker(new Schedule(node, 'jobs'), () => {}, { attempts: 5, dead: 'jobs:dead' });
 fastify().get('/', { ...fastifyRouteLimit(node, [{ name: 'user', rule: '5/1s' }]) }, async () => 'fine');
 express().get('/', expressRateLimit(node, [{ name: 'user', rule: '5/1s' }], { trustedProxies: 1 }), (_, response) => void response.send('fine'));
+
+express().use(rateLimit({ limit: 5, windowMs: 1000, store: new RankStore(node, { prefix: 'own:' }) }));
 
 interface Mail {
   to: string;
