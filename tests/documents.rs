@@ -296,6 +296,14 @@ on_every_server! {
         check_examples(kind, &guides());
     }
 
+    /// A newcomer types both into one server, one after the other.
+    fn the_tour_works_after_the_readme(kind: Kind) {
+        let text = format!("{}\n{}", read("README.md"), read("docs/guides/tour.md"));
+        let text = text.replace("\n# ", "\n### ").replace("\n## ", "\n### ");
+        let (differences, _) = run(kind, "README.md and docs/guides/tour.md", &text);
+        assert!(differences.is_empty(), "{differences}");
+    }
+
     fn the_examples_of_the_reference_run(kind: Kind) {
         check_examples(kind, &reference_pages());
     }
