@@ -18,7 +18,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import redis_rank
-from support import CLUSTER_URL, URL, Case, flush_all
+from support import CLUSTER_URL, URL, Case, address, flush_all
 
 ROOT = Path(__file__).parent.parent
 
@@ -105,7 +105,8 @@ class Readme(Case):
             said = re.findall(r"^# (.*)$", block, re.M)
             shown = io.StringIO()
             code = block.replace("redis.Redis(", "redis.Redis.from_url(URL, ")
-            code = code.replace("RedisCluster()", "RedisCluster.from_url(CLUSTER_URL)")
+            # Only where the cluster is.
+            code = code.replace('host="localhost", port=7001', f"port={address(CLUSTER_URL)['port']}, host='127.0.0.1'")
             with self.subTest(block), contextlib.redirect_stdout(shown), patch.object(redis_rank.Worker, "run", work_a_while):
                 exec(code, {"URL": URL, "CLUSTER_URL": CLUSTER_URL})
             self.assertEqual(shown.getvalue().splitlines(), said)
