@@ -2,16 +2,15 @@
 //!
 //! A list looks up the rank of its first row alone. The walk counts the others, which follow from it. Reads only.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
-use super::layout::Decoded;
-use super::rank::{RankKind, LONG_GROUP};
+use super::members::{Member, Near, Place, Side, Step, Towards};
+use super::rank::RankKind;
+use super::schema::Order;
 use super::value::Tuple;
-use super::{decode, name_of, Board, Found};
+use super::Board;
 use crate::error::Result;
-use crate::zset::{Direction, SortedSet, WalkStart};
+use crate::zset::SortedSet;
 
 type NameBytes = SmallVec<[u8; 32]>;
 
@@ -25,8 +24,15 @@ pub struct Row {
 
 impl Row {
     #[inline]
-    fn new(member: &[u8], Decoded { values, time }: Decoded, rank: u64) -> Row {
-        Row { rank, member: NameBytes::from_slice(member), values, time }
+    fn new<N: AsRef<[u8]>>(step: &Step<N>, rank: u64) -> Row {
+        let member = NameBytes::from_slice(step.stored.name());
+        Row { rank, member, values: step.values.clone(), time: step.time }
+    }
+
+    #[inline]
+    pub fn of<N: AsRef<[u8]>>(member: Member<N>, rank: u64) -> Row {
+        let name = NameBytes::from_slice(member.stored.name());
+        Row { rank, member: name, values: member.values, time: member.time }
     }
 
     pub fn member(&self) -> &[u8] {
@@ -84,6 +90,7 @@ impl RankCounter {
     }
 
     /// The rank of the next member, which is equal to the last one or not.
+    #[inline]
     fn next(&mut self, is_equal: bool) -> u64 {
         self.position += 1;
         match self.kind {
@@ -99,97 +106,72 @@ impl RankCounter {
 
 impl<S: SortedSet> Board<S> {
     pub fn rows_from(&mut self, first: u64, count: u64) -> Result<u64> {
-        Ok(self.members()?.saturating_sub(first).min(count))
+        Ok(self.members.len()?.saturating_sub(first).min(count))
     }
 
     pub fn rows(&mut self, first: u64, count: u64, kind: RankKind) -> Result<Vec<Row>> {
-        self.rows_from_start(first, None, count, kind)
+        self.rows_from_start(first, count, kind, None)
     }
 
     /// The rows from a position on that is at a known member, or not far before it.
     pub fn rows_near(
         &mut self,
-        (member, position): (&Found<S::Element>, u64),
+        (member, position): (&Member<S::Element>, u64),
         first: u64,
         count: u64,
         kind: RankKind,
     ) -> Result<Vec<Row>> {
-        let steps = position.checked_sub(first);
-        let near = (&member.element, member.score);
-        let direction = self.towards_best();
-        let known = steps.and_then(|steps| self.store.step(near, steps, direction));
-        self.rows_from_start(first, known, count, kind)
+        self.rows_from_start(first, count, kind, Some(Near { stored: &member.stored, position: Some(position) }))
     }
 
-    /// The rows from a position on. The element there may be known.
     fn rows_from_start(
         &mut self,
         first: u64,
-        known: Option<(S::Element, f64)>,
         count: u64,
         kind: RankKind,
+        near: Option<Near<S::Element>>,
     ) -> Result<Vec<Row>> {
         let found = self.rows_from(first, count)?;
         let mut rows = Vec::with_capacity(usize::try_from(found).unwrap_or(0));
         if found == 0 {
             return Ok(rows);
         }
-        let mut first_score = None;
-        let (schema, since) = (Arc::clone(&self.schema), self.since);
-        self.elements_from(first, known, count, self.direction(), &mut |element, score| {
-            first_score.get_or_insert(score);
-            let element = element.as_ref();
-            rows.push(Row::new(name_of(&schema, element), decode(&schema, since, element, score)?, 0));
-            Ok(())
-        })?;
-        if let (Some(row), Some(score)) = (rows.first(), first_score) {
-            let rank = self.rank_of_first(first, row, score, kind)?;
-            let mut counter = RankCounter::new(kind, first, rank);
-            let mut last: Option<&Tuple> = None;
-            for Row { rank, values, .. } in &mut rows {
-                *rank = counter.next(last == Some(&*values));
-                last = Some(values);
-            }
+        let mut walk = self.members.walk(first, Towards::Worst, near.as_ref())?;
+        let Some(step) = walk.next()? else { return Ok(rows) };
+        rows.push(Row::new(&step, 0));
+        // The ranks of the others follow from that of the first, which is looked up when the walk is over.
+        let start = step.stored;
+        let mut counter = RankCounter::new(kind, first, 0);
+        counter.next(false);
+        while (rows.len() as u64) < found {
+            let Some(step) = walk.next()? else { break };
+            let rank = counter.next(step.is_equal);
+            rows.push(Row::new(&step, rank));
+        }
+        drop(walk);
+        let Some(row) = rows.first() else { return Ok(rows) };
+        let near = Near { stored: &start, position: Some(first) };
+        let rank = self.rank_of_first(row, near, kind)?;
+        match kind {
+            RankKind::Dense => rows.iter_mut().for_each(|row| row.rank += rank),
+            _ => rows.iter_mut().take_while(|row| row.rank == 0).for_each(|row| row.rank = rank),
         }
         Ok(rows)
     }
 
-    /// The rank of a row at a position, which begins a list.
-    fn rank_of_first(&mut self, position: u64, row: &Row, score: f64, kind: RankKind) -> Result<u64> {
-        if kind == RankKind::Ordinal || position == 0 {
-            return Ok(position + 1);
+    /// The rank of the row that begins a list.
+    fn rank_of_first(&mut self, row: &Row, own: Near<S::Element>, kind: RankKind) -> Result<u64> {
+        match own.position {
+            Some(position) if kind == RankKind::Ordinal || position == 0 => Ok(position + 1),
+            _ if kind == RankKind::Dense => self.rank_for(&row.values, kind),
+            _ => Ok(1 + self.members.position_at(&Place::of(&row.values), Side::Better, Some(own))?),
         }
-        if kind == RankKind::Competition && self.schema.layout.scores_hold_all() {
-            if let Some(equals) = self.equals_before(row.member(), score) {
-                return Ok((position + 1).saturating_sub(equals));
-            }
-        }
-        self.rank_for(&row.values, kind)
-    }
-
-    /// How many members with the same score are before one; `None` if they are too many to step through.
-    fn equals_before(&mut self, own: &[u8], score: f64) -> Option<u64> {
-        if self.store.count_at(score, 2) < 2 {
-            return Some(0);
-        }
-        let equals = self.store.cursor(score..=score, self.direction()).take(LONG_GROUP as usize + 1);
-        equals.zip(0..).find(|((element, _), _)| element.as_ref() == own).map(|(_, before)| before)
     }
 
     #[inline]
-    pub fn row(&mut self, found: Found<S::Element>, kind: RankKind) -> Result<Row> {
-        let rank = self.rank(&found, kind)?;
-        Ok(self.row_ranked(found, rank))
-    }
-
-    #[inline]
-    pub fn row_ranked(&self, found: Found<S::Element>, rank: u64) -> Row {
-        self.row_of(&found.element, found.decoded, rank)
-    }
-
-    #[inline]
-    pub(super) fn row_of(&self, element: &S::Element, decoded: Decoded, rank: u64) -> Row {
-        Row::new(self.name_of(element), decoded, rank)
+    pub fn row(&mut self, member: Member<S::Element>, kind: RankKind) -> Result<Row> {
+        let rank = self.rank(&member, kind)?;
+        Ok(Row::of(member, rank))
     }
 
     /// The groups of equal members between two positions at which groups begin, of which `skipped` come before. Each is
@@ -202,52 +184,30 @@ impl<S: SortedSet> Board<S> {
         kind: RankKind,
         visit: &mut dyn FnMut(&Group),
     ) -> Result<()> {
-        if self.schema.layout.is_plain() {
-            // The score is the value. (Decoding it, RANK.STATS would take 3 % more instructions.)
-            return self.groups_by(first, end, skipped, kind, |_, score| Ok(score), visit);
-        }
-        let (schema, since) = (Arc::clone(&self.schema), self.since);
-        let values = |element: &S::Element, score| Ok(decode(&schema, since, element.as_ref(), score)?.values);
-        self.groups_by(first, end, skipped, kind, values, visit)
-    }
-
-    fn groups_by<V: PartialEq>(
-        &mut self,
-        first: u64,
-        end: u64,
-        skipped: u64,
-        kind: RankKind,
-        values_of: impl Fn(&S::Element, f64) -> Result<V>,
-        visit: &mut dyn FnMut(&Group),
-    ) -> Result<()> {
         let rank = if kind == RankKind::Dense { skipped + 1 } else { first + 1 };
         let mut counter = RankCounter::new(kind, first, rank);
         let mut group = Group { rank, backwards: self.lists_backwards(), ..Group::default() };
-        let mut last: Option<V> = None;
-        let schema = Arc::clone(&self.schema);
-        self.elements(first, end.saturating_sub(first), self.direction(), &mut |element, score| {
-            let values = values_of(&element, score)?;
-            let is_equal = last.as_ref() == Some(&values);
-            let rank = counter.next(is_equal);
-            if !is_equal {
-                if last.is_some() {
+        let mut walk = self.members.walk(first, Towards::Worst, None)?;
+        for left in (1..=end.saturating_sub(first)).rev() {
+            let Some(step) = walk.next()? else { break };
+            let rank = counter.next(step.is_equal);
+            if !step.is_equal {
+                if !group.ends.is_empty() {
                     visit(&group);
                 }
                 group.restart(rank);
-                last = Some(values);
             }
-            group.push(name_of(&schema, element.as_ref()));
-            Ok(())
-        })?;
-        if last.is_some() {
-            visit(&group);
+            group.push(step.stored.name());
+            if left == 1 {
+                visit(&group);
+            }
         }
         Ok(())
     }
 
     /// A group is listed by ascending name where ties are shared, and by the tie rule elsewhere.
     fn lists_backwards(&self) -> bool {
-        !self.schema.layout.has_time() && self.direction() == Direction::Down
+        !self.schema().layout.has_time() && self.members.order() == Order::Descending
     }
 
     /// Some of the members between two positions of one group, in the order groups are listed in.
@@ -255,63 +215,21 @@ impl<S: SortedSet> Board<S> {
         let count = end.saturating_sub(first).saturating_sub(offset).min(count);
         let mut group = Group { rank, ..Group::default() };
         if count > 0 {
-            let (start, direction) = if self.lists_backwards() {
-                (end - 1 - offset, Direction::Up)
+            let mut walk = if self.lists_backwards() {
+                self.members.walk(end - 1 - offset, Towards::Best, None)?
             } else {
-                (first + offset, self.direction())
+                self.members.walk(first + offset, Towards::Worst, None)?
             };
-            let schema = Arc::clone(&self.schema);
-            self.elements(start, count, direction, &mut |element, _| {
-                group.push(name_of(&schema, element.as_ref()));
-                Ok(())
-            })?;
+            for _ in 0..count {
+                let Some(step) = walk.next()? else { break };
+                group.push(step.stored.name());
+            }
         }
         Ok(group)
     }
 
     pub fn values_at(&mut self, position: u64) -> Result<Option<Tuple>> {
-        if position >= self.members()? {
-            return Ok(None);
-        }
-        let index = self.index_at(position)?;
-        let Some((element, score)) = self.store.at(index)? else { return Ok(None) };
-        Ok(Some(self.decode(&element, score)?.values))
-    }
-
-    /// Visits up to `count` elements of members, from a position on.
-    pub(super) fn elements(
-        &mut self,
-        first: u64,
-        count: u64,
-        direction: Direction,
-        visit: &mut dyn FnMut(S::Element, f64) -> Result<()>,
-    ) -> Result<()> {
-        self.elements_from(first, None, count, direction, visit)
-    }
-
-    /// Like `elements`. If the element at the first position is known, it need not be looked up.
-    fn elements_from(
-        &mut self,
-        first: u64,
-        known: Option<(S::Element, f64)>,
-        count: u64,
-        direction: Direction,
-        visit: &mut dyn FnMut(S::Element, f64) -> Result<()>,
-    ) -> Result<()> {
-        let members = self.members()?;
-        // A walk ends with the last member, so it never reaches what is below.
-        let reach = if direction == self.direction() { members.saturating_sub(first) } else { first + 1 };
-        let mut left = count.min(reach);
-        if left == 0 || first >= members {
-            return Ok(());
-        }
-        let from = WalkStart { index: self.index_at(first)?, element: known };
-        let mut walk = self.store.walk(from, direction)?;
-        while left > 0 {
-            let Some((element, score)) = walk.next_element()? else { break };
-            visit(element, score)?;
-            left -= 1;
-        }
-        Ok(())
+        let mut walk = self.members.walk(position, Towards::Worst, None)?;
+        Ok(walk.next()?.map(|step| step.values.clone()))
     }
 }

@@ -1,22 +1,12 @@
-//! Ranks: how many members, or groups of equal members, are better.
-//!
-//! Members with equal fields lie between two edges of the sorted set, and a rank is the number of elements beyond one of
-//! them. Where a score holds all fields an edge is a score; inside a group of equal scores it is found by galloping from
-//! a known member, or by bisection, so that no group is ever walked through. Reads only.
+//! Ranks: how many members, or groups of equal members, are better. Reads only.
 
-use std::cmp::Ordering;
-
-use smallvec::SmallVec;
-
-use super::code::TOP_OF_INDEX;
-use super::index::WRAPPED_TAG;
-use super::layout::SortKey;
+use super::members::{Member, Near, Place, Side, Towards};
 use super::schema::{Order, Ties};
 use super::value::{Tuple, Value};
-use super::{decode, Board, Found};
+use super::Board;
 use crate::error::{Error, Result};
 use crate::number::{floor_of_decimal, parse_extended, parse_integer};
-use crate::zset::{Direction, SortedSet};
+use crate::zset::SortedSet;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankKind {
@@ -28,211 +18,44 @@ pub enum RankKind {
     Ordinal,
 }
 
-/// A point in the order of the sorted set, between elements.
-pub(super) struct Edge {
-    score: f64,
-    /// What the elements at this score are compared with. If it is empty, the edge is before or after all of them.
-    bytes: SmallVec<[u8; 32]>,
-    /// The bytes are a whole element, not the beginning that several elements share.
-    whole: bool,
-    /// The edge is after all elements that are equal to it, not before them.
-    after: bool,
-}
-
-impl Edge {
-    /// Before or `after` all members at this place.
-    pub fn at(key: SortKey, after: bool) -> Edge {
-        let mut bytes = SmallVec::new();
-        if !key.tail.is_empty() {
-            bytes.push(WRAPPED_TAG);
-            bytes.extend_from_slice(&key.tail);
-        }
-        Edge { score: key.score, bytes, whole: false, after }
-    }
-
-    /// Before or `after` one element, whether it is there or not.
-    pub fn at_element(score: f64, element: &[u8], after: bool) -> Edge {
-        Edge { score, bytes: element.into(), whole: true, after }
-    }
-
-    fn is_above(&self, element: &[u8], score: f64) -> bool {
-        if score != self.score {
-            return score < self.score;
-        }
-        let length = if self.whole { element.len() } else { self.bytes.len() };
-        let start = element.get(..length).unwrap_or(element);
-        if self.after {
-            start <= self.bytes.as_slice()
-        } else {
-            start < self.bytes.as_slice()
-        }
-    }
-}
-
 /// Longer groups are hopped over instead of stepped through.
 pub(super) const LONG_GROUP: u64 = if cfg!(test) { 3 } else { 64 };
 
 impl<S: SortedSet> Board<S> {
     pub fn default_kind(&self) -> RankKind {
-        match self.schema.rules.ties {
+        match self.schema().rules.ties {
             Ties::Shared => RankKind::Competition,
             Ties::ByTime(..) => RankKind::Ordinal,
         }
     }
 
-    pub fn rank(&mut self, found: &Found<S::Element>, kind: RankKind) -> Result<u64> {
+    pub fn rank(&mut self, member: &Member<S::Element>, kind: RankKind) -> Result<u64> {
         Ok(1 + match kind {
-            RankKind::Competition => self.better(&found.decoded.values, Some(found))?,
-            RankKind::Dense => self.better_groups(&found.decoded.values, None)?,
-            RankKind::Ordinal => self.position(&found.element)?.unwrap_or(0),
+            RankKind::Competition => self.better(&member.values, Some(member))?,
+            RankKind::Dense => self.better_groups(&member.values, None)?,
+            RankKind::Ordinal => self.members.position(&member.stored)?,
         })
     }
 
     /// The rank that a newcomer with these values would get, behind its equals.
     pub fn rank_for(&mut self, values: &[Value], kind: RankKind) -> Result<u64> {
-        let members = self.members()?;
         Ok(1 + match kind {
             RankKind::Competition => self.better(values, None)?,
             RankKind::Dense => self.better_groups(values, None)?,
-            RankKind::Ordinal => members.saturating_sub(self.worse(values)?),
+            RankKind::Ordinal => self.members.position_at(&Place::of(values), Side::BetterOrAt, None)?,
         })
     }
 
-    /// Compares two members. The better one is less.
-    pub fn compare(&self, a: &Found<S::Element>, b: &Found<S::Element>) -> Ordering {
-        self.best_first((a.score, a.element.as_ref()), (b.score, b.element.as_ref()))
-    }
-
-    /// Compares two places by score and element. The better one is less.
-    pub(super) fn best_first(&self, a: (f64, &[u8]), b: (f64, &[u8])) -> Ordering {
-        // A skiplist keeps the sign of a zero that a core command wrote. It does not matter for the order.
-        let ascending = (a.0 + 0.0).total_cmp(&(b.0 + 0.0)).then_with(|| a.1.cmp(b.1));
-        match self.order {
-            Order::Descending => ascending.reverse(),
-            Order::Ascending => ascending,
-        }
-    }
-
-    pub fn better(&mut self, values: &[Value], own: Option<&Found<S::Element>>) -> Result<u64> {
-        let above = self.order == Order::Descending;
-        let score = match own {
-            // Only members with equal values have the score of a member that fits.
-            Some(own) if !self.schema.layout.has_time() && self.split(&own.element).is_none() => Some(own.score),
-            _ => self.schema.layout.score_only(values),
-        };
-        match score {
-            Some(score) => {
-                let index = self.index_of_score(score, above, own)?;
-                self.better_than_index(index)
-            }
-            None => self.better_than_edge(&self.group_edge(values, above), own),
-        }
-    }
-
-    pub(super) fn better_than_edge(&mut self, edge: &Edge, own: Option<&Found<S::Element>>) -> Result<u64> {
-        let index = self.index_of(edge, own)?;
-        self.better_than_index(index)
-    }
-
-    /// How many members are on the better side of an index between elements.
-    pub(super) fn better_than_index(&mut self, index: u64) -> Result<u64> {
-        Ok(match self.order {
-            Order::Descending => self.store.len().saturating_sub(index),
-            Order::Ascending => index.saturating_sub(self.elements_below_members()?),
-        })
+    /// How many members are better than these values. A member that has them makes the search shorter.
+    #[inline]
+    pub fn better(&mut self, values: &[Value], own: Option<&Member<S::Element>>) -> Result<u64> {
+        let near = own.map(|own| Near { stored: &own.stored, position: None });
+        self.members.position_at(&Place::of(values), Side::Better, near)
     }
 
     pub fn worse(&mut self, values: &[Value]) -> Result<u64> {
-        let edge = self.group_edge(values, self.order == Order::Ascending);
-        Ok(self.members()?.saturating_sub(self.better_than_edge(&edge, None)?))
-    }
-
-    fn group_edge(&self, values: &[Value], above: bool) -> Edge {
-        Edge::at(self.schema.layout.group_edge(values, above), above)
-    }
-
-    fn index_of_score(&mut self, score: f64, after: bool, own: Option<&Found<S::Element>>) -> Result<u64> {
-        match own {
-            // If no other element has the score, there is no need to make a string of the element at the edge.
-            Some(own) if own.score == score && self.store.count_at(score, 2) == 1 => {
-                Ok(self.store.index(&own.element)?.unwrap_or(0) + u64::from(after))
-            }
-            _ => self.store.count_below(score, after),
-        }
-    }
-
-    /// How many elements are below the edge. `own` is a member of the group that the edge belongs to.
-    fn index_of(&mut self, edge: &Edge, own: Option<&Found<S::Element>>) -> Result<u64> {
-        let score = edge.score;
-        if edge.bytes.is_empty() && !edge.whole {
-            return self.index_of_score(score, edge.after, own);
-        }
-        match own {
-            // Most members are alone at their score, which is cheaper to find out than to compare names.
-            Some(own) => {
-                let index = self.store.index(&own.element)?.unwrap_or(0);
-                if self.store.count_at(score, 2) == 1 {
-                    Ok(index + u64::from(edge.after))
-                } else {
-                    self.gallop(edge, index)
-                }
-            }
-            None => {
-                let (first, end) = (self.store.count_below(score, false)?, self.store.count_below(score, true)?);
-                self.bisect(edge, first, end)
-            }
-        }
-    }
-
-    fn index_is_below(&mut self, index: u64, edge: &Edge) -> Result<bool> {
-        Ok(self.store.at(index)?.is_some_and(|(element, score)| edge.is_above(element.as_ref(), score)))
-    }
-
-    /// The edge's index, searched in steps that double from a member of its group on.
-    fn gallop(&mut self, edge: &Edge, own: u64) -> Result<u64> {
-        let mut step = 1;
-        if edge.after {
-            let mut low = own + 1;
-            while self.index_is_below(low + step - 1, edge)? {
-                low += step;
-                step *= 2;
-            }
-            return self.bisect(edge, low, low + step - 1);
-        }
-        let mut high = own;
-        while high > 0 && !self.index_is_below(high.saturating_sub(step), edge)? {
-            high = high.saturating_sub(step);
-            step *= 2;
-        }
-        self.bisect(edge, high.saturating_sub(step), high)
-    }
-
-    fn bisect(&mut self, edge: &Edge, mut low: u64, mut high: u64) -> Result<u64> {
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.index_is_below(middle, edge)? {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    }
-
-    pub(super) fn towards_best(&self) -> Direction {
-        match self.order {
-            Order::Descending => Direction::Up,
-            Order::Ascending => Direction::Down,
-        }
-    }
-
-    /// Members have scores above this one; the marker and the index do not.
-    pub(super) fn score_below_members(&self) -> f64 {
-        if self.schema.layout.is_coded() {
-            TOP_OF_INDEX
-        } else {
-            f64::NEG_INFINITY
-        }
+        let end = self.members.position_at(&Place::of(values), Side::BetterOrAt, None)?;
+        Ok(self.members.len()?.saturating_sub(end))
     }
 
     /// Counts the distinct values on the board that are better than these; stops after `until`. A caller that has the rank of
@@ -240,7 +63,7 @@ impl<S: SortedSet> Board<S> {
     pub fn better_groups(&mut self, values: &[Value], until: Option<&Tuple>) -> Result<u64> {
         let Some(nearest) = self.better(values, None)?.checked_sub(1) else { return Ok(0) };
         let (mut groups, most) = (0, self.hops);
-        let walked = self.walk_groups(nearest, self.towards_best(), &mut |values, _| {
+        let walked = self.walk_groups(nearest, Towards::Best, &mut |values, _| {
             if groups == most {
                 return Err(Error::too_many_hops(crate::config::MAX_HOPS.bound()));
             }
@@ -253,12 +76,12 @@ impl<S: SortedSet> Board<S> {
 
     /// The position after this many groups, starting from the first position of a group.
     pub fn skip_groups(&mut self, from: u64, groups: u64) -> Result<u64> {
-        let members = self.members()?;
+        let members = self.members.len()?;
         if groups >= members {
             return Ok(members);
         }
         let (mut seen, mut end) = (0, members);
-        self.walk_groups(from, self.direction(), &mut |_, position| {
+        self.walk_groups(from, Towards::Worst, &mut |_, position| {
             seen += 1;
             if seen > groups {
                 end = position;
@@ -273,82 +96,61 @@ impl<S: SortedSet> Board<S> {
     fn walk_groups(
         &mut self,
         from: u64,
-        direction: Direction,
+        towards: Towards,
         visit: &mut dyn FnMut(&Tuple, u64) -> Result<bool>,
     ) -> Result<()> {
-        let members = self.members()?;
-        let towards_worst = direction == self.direction();
-        let mut next = Some(from).filter(|from| *from < members);
-        let mut last: Option<(f64, Tuple)> = None;
-        while let Some(mut position) = next {
-            let index = self.index_at(position)?;
-            let mut run = 0;
-            let mut walk = self.store.walk(index, direction)?;
+        let mut next = Some(from);
+        while let Some(start) = next {
+            let mut walk = self.members.walk(start, towards, None)?;
+            let (mut steps, mut run) = (0, 0);
             while run < LONG_GROUP {
-                let Some((element, score)) = walk.next_element()? else { return Ok(()) };
-                // Where scores hold all values, members with equal scores are not decoded.
-                let is_equal = matches!(&last, Some((own, _)) if *own == score && self.schema.layout.scores_hold_all());
-                if !is_equal {
-                    let values = decode(&self.schema, self.since, element.as_ref(), score)?.values;
-                    if last.as_ref().is_none_or(|(_, own)| *own != values) {
-                        if !visit(&values, position)? {
-                            return Ok(());
-                        }
-                        (last, run) = (Some((score, values)), 0);
+                let Some(step) = walk.next()? else { return Ok(()) };
+                if !step.is_equal {
+                    let position = if towards == Towards::Worst { start + steps } else { start - steps };
+                    if !visit(step.values, position)? {
+                        return Ok(());
                     }
+                    run = 0;
                 }
                 run += 1;
-                let step = if towards_worst { position.checked_add(1) } else { position.checked_sub(1) };
-                match step.filter(|step| *step < members) {
-                    Some(step) => position = step,
-                    None => return Ok(()),
-                }
+                steps += 1;
             }
-            drop(walk);
-            let Some((_, values)) = &last else { return Ok(()) };
-            next = if towards_worst {
-                Some(members.saturating_sub(self.worse(values)?)).filter(|position| *position < members)
-            } else {
-                self.better(values, None)?.checked_sub(1)
+            let values = walk.into_values();
+            next = match towards {
+                Towards::Worst => Some(self.members.position_at(&Place::of(&values), Side::BetterOrAt, None)?),
+                Towards::Best => self.better(&values, None)?.checked_sub(1),
             };
         }
         Ok(())
     }
 
     /// The positions of the members with these values: the first, and the one after the last.
-    pub fn group_positions(&mut self, values: &[Value], own: &Found<S::Element>) -> Result<(u64, u64)> {
-        let first = self.better(values, Some(own))?;
-        Ok((first, self.members()?.saturating_sub(self.worse(values)?)))
+    pub fn group_positions(&mut self, own: &Member<S::Element>) -> Result<(u64, u64)> {
+        let first = self.better(&own.values, Some(own))?;
+        Ok((first, self.members.position_at(&Place::of(&own.values), Side::BetterOrAt, None)?))
     }
 
-    /// The positions of the members whose first field lies between two bounds.
+    /// The positions of the members whose first field lies between two bounds: the first, and the one after the last.
     pub fn first_field_positions(&mut self, min: FieldBound, max: FieldBound) -> Result<(u64, u64)> {
-        let members = self.members()?;
-        let (Some(low), Some(high)) = (self.field_edge(min, false)?, self.field_edge(max, true)?) else {
-            return Ok((0, 0));
+        let (min, max) = (self.field_value(min, false), self.field_value(max, true));
+        let (Some(min), Some(max)) = (min, max) else { return Ok((0, 0)) };
+        let ((best, without_best), (worst, without_worst)) = match self.members.order() {
+            Order::Descending => (max, min),
+            Order::Ascending => (min, max),
         };
-        let (low, high) = (self.better_than_edge(&low, None)?, self.better_than_edge(&high, None)?);
-        let (first, end) = match self.order {
-            Order::Descending => (high, low),
-            Order::Ascending => (low, high),
-        };
-        let (first, end) = (first.min(members), end.min(members));
+        let side = |counts_equals| if counts_equals { Side::BetterOrAt } else { Side::Better };
+        let first = self.members.position_at(&Place::of(&[best]), side(without_best), None)?;
+        let end = self.members.position_at(&Place::of(&[worst]), side(!without_worst), None)?;
         Ok(if first < end { (first, end) } else { (0, 0) })
     }
 
-    /// Where a bound lies; `None` if no value of the field is within it.
-    fn field_edge(&self, bound: FieldBound, is_max: bool) -> Result<Option<Edge>> {
-        let integers = self.schema.fields().first().and_then(|field| field.kind.bounds());
-        let (value, exclusive) = match (integers, bound) {
-            (None, FieldBound { value, exclusive, .. }) => (Value::Float(value.as_f64()), exclusive),
-            (Some(bounds), bound) => match bound.nearest_integer(bounds, is_max) {
-                Some(value) => (Value::Integer(value), false),
-                None => return Ok(None),
-            },
-        };
-        // A maximum includes its value unless exclusive, a minimum lies before it unless exclusive.
-        let after = is_max != exclusive;
-        Ok(Some(Edge::at(self.schema.layout.first_field_edge(value, after), after)))
+    /// The value of the first field that a bound stands for, and whether it is excluded; `None` if no value of the field is
+    /// within the bound.
+    fn field_value(&self, bound: FieldBound, is_max: bool) -> Option<(Value, bool)> {
+        match self.schema().fields().first().and_then(|field| field.kind.bounds()) {
+            None => Some((Value::Float(bound.value.as_f64()), bound.exclusive)),
+            Some(bounds) => Some((Value::Integer(bound.nearest_integer(bounds, is_max)?), false)),
+        }
     }
 }
 

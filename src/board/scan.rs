@@ -1,13 +1,10 @@
 //! Returns all members of a board in steps, while the board may change.
 //!
-//! The server's own cursor returns every element that stays in the sorted set during the whole scan. A member that fits its
-//! score is such an element, whatever its score does meanwhile. For one that does not fit, it is the first of its index
-//! entries, whose score changes and whose name does not. Only a member that begins or ceases to fit between two steps can be
-//! missed.
+//! The server's own cursor returns every member that stays on the board during the whole scan, whatever its score does
+//! meanwhile. Only one that begins or ceases to fit its score between two steps can be missed (see `members`).
 
 use base64::prelude::{Engine, BASE64_URL_SAFE_NO_PAD};
 
-use super::index::{split_entry, ENTRY_TAG, WRAPPED_TAG};
 use super::{Board, Row};
 use crate::error::Result;
 use crate::zset::SortedSet;
@@ -65,7 +62,7 @@ impl<S: SortedSet> Board<S> {
         step: ScanStep,
         visit: &mut dyn FnMut(Row) -> bool,
     ) -> Result<ScanCursor> {
-        let members = self.members()?;
+        let members = self.members.len()?;
         if members == 0 {
             return Ok(ScanCursor::End);
         }
@@ -74,14 +71,10 @@ impl<S: SortedSet> Board<S> {
             ScanCursor::Server(cursor) => (*cursor, None),
             ScanCursor::Name(name) => (0, Some(name.as_slice())),
         };
-        let (mut rows, mut stride, mut in_vain) = (0, STRIDE, 0);
+        let (mut rows, mut stride, mut empty_fetches) = (0, STRIDE, 0);
         loop {
             let wanted = step.count.saturating_sub(rows).clamp(1, stride);
-            let (next, elements) = self.store.scan(cursor, wanted)?;
-            let mut names = Vec::with_capacity(elements.len());
-            for element in elements {
-                names.extend(self.scanned_name(element)?);
-            }
+            let (next, names) = self.members.scan(cursor, wanted)?;
             let found = names.len() as u64;
             if found == members && (found > step.most || after.is_some()) {
                 return self.scan_whole(names, after, step.most, visit);
@@ -101,35 +94,13 @@ impl<S: SortedSet> Board<S> {
                 going &= self.visit_member(name, visit)?;
             }
             (cursor, rows) = (next, rows + found);
-            in_vain += u64::from(found == 0);
+            empty_fetches += u64::from(found == 0);
             if cursor == 0 {
                 return Ok(ScanCursor::End);
             }
-            if !going || rows >= step.count || in_vain >= MAX_EMPTY_FETCHES {
+            if !going || rows >= step.count || empty_fetches >= MAX_EMPTY_FETCHES {
                 return Ok(ScanCursor::Server(cursor));
             }
-        }
-    }
-
-    /// The member that is returned when the scan meets an element.
-    fn scanned_name(&self, element: S::Element) -> Result<Option<S::Element>> {
-        if self.marker.as_ref().is_some_and(|marker| marker.as_ref() == element.as_ref()) {
-            return Ok(None);
-        }
-        if !self.schema.layout.is_coded() {
-            return Ok(Some(element));
-        }
-        match element.as_ref().first() {
-            Some(&ENTRY_TAG) => {
-                let first = split_entry(element.as_ref()).filter(|(number, _)| *number == 0);
-                Ok(first.map(|(_, name)| S::Element::from(name)))
-            }
-            // A wrapped member is returned when the scan meets its first entry.
-            Some(&WRAPPED_TAG) => {
-                self.decode(&element, self.store.score(&element).unwrap_or(f64::NAN))?;
-                self.check_entries(&element).map(|()| None)
-            }
-            _ => Ok(Some(element)),
         }
     }
 
@@ -153,7 +124,7 @@ impl<S: SortedSet> Board<S> {
 
     fn visit_member(&self, name: &S::Element, visit: &mut dyn FnMut(Row) -> bool) -> Result<bool> {
         Ok(match self.find(name)? {
-            Some(found) => visit(self.row_of(&found.element, found.decoded, 0)),
+            Some(member) => visit(Row::of(member, 0)),
             None => true,
         })
     }

@@ -3,7 +3,7 @@
 //! [`Rules`] are what a client can say, and what a marker holds. A [`Schema`] is rules with the layout that follows from
 //! them. Scores of clients are parsed, added and compared here, because the type of a field decides how.
 
-use super::layout::Layout;
+use super::members::Layout;
 use super::periods::Periods;
 use super::value::{Tuple, Value};
 use crate::error::{Error, Result};

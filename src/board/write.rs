@@ -4,17 +4,14 @@
 //! sorted set. In between, other boards can be planned, so that a write to several boards is done on all of them or on none.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Bound;
 
 use smallvec::SmallVec;
 
-use super::index::{misindexed, needs_wrapping};
-use super::layout::{Decoded, SortKey};
-use super::marker::MARKER_START;
+use super::members::{Member, Place, Side, Stored};
 use super::schema::{Order, TieRule, Ties, Update};
 use super::value::{Tuple, Value};
-use super::{Board, Found};
-use crate::error::{Error, Result};
+use super::Board;
+use crate::error::Result;
 use crate::zset::{Condition, PutResult, SortedSet};
 
 /// What a write does with the scores of a pair: sets them, or adds them to those of the member.
@@ -95,31 +92,24 @@ pub struct WriteResult {
 
 /// A member that is written to: as it was found, and what has become of it since.
 pub struct MemberWrite<N> {
-    before: Option<Found<N>>,
+    before: Option<Member<N>>,
     rank_before: Option<u64>,
     outcome: MemberOutcome<N>,
 }
 
-/// What a pair makes of its member: the new values and tie time, and where they put the member in the sorted set.
-struct Placement {
-    values: Tuple,
-    key: SortKey,
-    time: Option<i64>,
-}
-
 enum MemberOutcome<N> {
     Unchanged,
-    Put(Found<N>),
+    Put(Member<N>),
     Evicted,
 }
 
 impl<N> MemberWrite<N> {
     /// The member as it stands after the pairs that were written so far.
     #[inline]
-    fn current(&self) -> Option<&Found<N>> {
+    fn current(&self) -> Option<&Member<N>> {
         match &self.outcome {
             MemberOutcome::Unchanged => self.before.as_ref(),
-            MemberOutcome::Put(found) => Some(found),
+            MemberOutcome::Put(member) => Some(member),
             MemberOutcome::Evicted => None,
         }
     }
@@ -133,7 +123,7 @@ pub struct Plan<N> {
     indexes: SmallVec<[usize; 1]>,
     /// What the first pair makes of its member. What other pairs make of theirs depends on the pairs before them, so that is
     /// only known when they are written.
-    first: Option<Placement>,
+    first: Option<Member<N>>,
 }
 
 impl<S: SortedSet> Board<S> {
@@ -156,50 +146,34 @@ impl<S: SortedSet> Board<S> {
     ) -> Result<Option<PutResult>> {
         self.check_name(member)?;
         let before = if mode == WriteMode::Add { self.increment(member, values)? } else { None };
-        let Some(score) = self.score_alone(member, values) else { return Ok(None) };
+        let Some(stored) = self.members.stored_alone(member, values) else { return Ok(None) };
         // An increment by 0 changes nothing, not even the sign of a zero that a core command wrote.
-        if before == Some(score) {
+        if before.is_some_and(|before| before.is_at(&stored)) {
             return Ok(Some(PutResult::Nothing));
         }
-        let condition = match (update, self.schema.order()) {
+        let condition = match (update, self.schema().order()) {
             (Update::Set, _) => Condition::Any,
             (Update::Best, Order::Descending) => Condition::Raise,
             (Update::Best, Order::Ascending) => Condition::Lower,
         };
-        Ok(Some(self.store.put(member, score, condition)))
+        Ok(Some(self.members.put(&stored, None, condition)))
     }
 
-    /// Replaces increments by the sums. Returns the score that the member has.
+    /// Replaces increments by the sums. Returns where the member was.
     #[inline]
-    fn increment(&self, member: &S::Element, values: &mut [Value]) -> Result<Option<f64>> {
-        if let ([Value::Float(value)], true) = (&mut *values, self.schema.layout.is_plain()) {
-            // The score is the value. (Without this, `RANK.INCR` takes 3 % more instructions on such boards.)
-            let before = self.store.score(member);
-            let sum = before.unwrap_or(0.0) + *value + 0.0;
-            if sum.is_finite() {
-                *value = sum;
-                return Ok(before);
-            }
-        }
+    fn increment(&self, member: &S::Element, values: &mut [Value]) -> Result<Option<Stored<S::Element>>> {
         let found = self.find(member)?;
-        let before = found.as_ref().map(|found| found.score);
-        let base = found.map_or_else(|| self.schema.origin(), |found| found.decoded.values);
-        let sums = self.schema.add(&base, values)?;
+        let origin;
+        let base = match &found {
+            Some(found) => &found.values,
+            None => {
+                origin = self.schema().origin();
+                &origin
+            }
+        };
+        let sums = self.schema().add(base, values)?;
         values.iter_mut().zip(sums).for_each(|(value, sum)| *value = sum);
-        Ok(before)
-    }
-
-    /// The score of a member with these values, if the score and the bare name are all that is stored for the member. On a
-    /// coded board that is so as long as all members fit.
-    #[inline]
-    fn score_alone(&self, member: &S::Element, values: &[Value]) -> Option<f64> {
-        let layout = &self.schema.layout;
-        let is_own_element = !layout.is_coded() || self.has_no_entries() && !needs_wrapping(member.as_ref());
-        if is_own_element {
-            layout.score_only(values)
-        } else {
-            None
-        }
+        Ok(found.map(|found| found.stored))
     }
 
     /// Looks up what a write needs, and finds everything that can be wrong with it. Members are looked up once, before the
@@ -210,7 +184,7 @@ impl<S: SortedSet> Board<S> {
         if let ([pair @ Pair { kept: 0, .. }], WriteMode::Set, Detail::Nothing, true) =
             (pairs, request.mode, request.detail, is_simple)
         {
-            if self.score_alone(&pair.member, &pair.values).is_some() {
+            if self.members.stored_alone(&pair.member, &pair.values).is_some() {
                 return Ok(Plan { members: SmallVec::new(), indexes: SmallVec::new(), first: None });
             }
         }
@@ -234,18 +208,18 @@ impl<S: SortedSet> Board<S> {
         let mut first = None;
         for (pair, index) in pairs.iter().zip(&indexes) {
             let Some(member) = members.get(*index) else { continue };
-            let placement = self.placement(member.current(), pair, request)?;
-            self.check_placement(member, pair, &placement)?;
-            first.get_or_insert(placement);
+            let new = self.new_member(member.current(), pair, request)?;
+            self.members.check_put(&new.stored, member.current().map(|current| &current.stored))?;
+            first.get_or_insert(new);
         }
-        if let Some(keep) = request.keep.filter(|_| self.schema.layout.is_coded()) {
+        if let Some(keep) = request.keep {
             let newcomers = match request.condition {
                 Condition::Existing => 0,
                 _ => members.iter().filter(|member| member.before.is_none()).count() as u64,
             };
-            if self.members()? + newcomers > keep {
+            if self.members.len()? + newcomers > keep {
                 // Each pair may evict one member more, so check as many members above the bound.
-                self.check_leavers(keep.saturating_sub(pairs.len() as u64))?;
+                self.members.check_removable_from(keep.saturating_sub(pairs.len() as u64))?;
             }
         }
         Ok(Plan { members, indexes, first })
@@ -268,12 +242,12 @@ impl<S: SortedSet> Board<S> {
         for (pair, index) in pairs.iter().zip(&*indexes) {
             let Some(member) = members.get_mut(*index) else { continue };
             self.note_eviction(member, &written);
-            let placement = match first.take() {
-                Some(placement) => placement,
-                None => self.placement(member.current(), pair, request)?,
+            let new = match first.take() {
+                Some(new) => new,
+                None => self.new_member(member.current(), pair, request)?,
             };
-            if self.is_wanted(member, &placement.values, request) {
-                self.place(pair, member, placement, request, &mut written)?;
+            if self.is_wanted(member, &new.values, request) {
+                self.place(member, new, request, &mut written)?;
             }
             self.keep_best(request.keep, &mut written)?;
         }
@@ -281,9 +255,7 @@ impl<S: SortedSet> Board<S> {
             self.note_eviction(member, &written);
             match (&member.before, &member.outcome) {
                 (None, MemberOutcome::Put(_)) => written.added += 1,
-                (Some(before), MemberOutcome::Put(now)) if before.decoded.values != now.decoded.values => {
-                    written.changed += 1
-                }
+                (Some(before), MemberOutcome::Put(now)) if before.values != now.values => written.changed += 1,
                 _ => {}
             }
         }
@@ -303,7 +275,7 @@ impl<S: SortedSet> Board<S> {
     }
 
     fn change(&mut self, member: &MemberWrite<S::Element>, request: &WriteRequest) -> Result<MemberChange> {
-        let standing = |found: &Found<S::Element>, rank| Standing { rank, values: found.decoded.values.clone() };
+        let standing = |found: &Member<S::Element>, rank| Standing { rank, values: found.values.clone() };
         let before = member.before.as_ref().map(|found| standing(found, member.rank_before));
         let after = match member.current() {
             None => None,
@@ -317,14 +289,10 @@ impl<S: SortedSet> Board<S> {
 
     /// Checks that a member can be on this board: its name is no marker, and belongs to its shard.
     #[inline]
-    fn check_name(&self, member: &S::Element) -> Result<()> {
-        // Compare the first byte first: hardly any name has that of a marker.
-        let name = member.as_ref();
-        if name.first() == MARKER_START.first() && name.starts_with(MARKER_START) && !self.schema.layout.is_coded() {
-            return Err(Error::reserved_member());
-        }
-        match self.schema.rules.shard {
-            Some(shard) => shard.check(name, self.store.key().as_ref()),
+    fn check_name(&self, name: &S::Element) -> Result<()> {
+        self.members.check_name(name)?;
+        match self.schema().rules.shard {
+            Some(shard) => shard.check(name.as_ref(), self.key().as_ref()),
             None => Ok(()),
         }
     }
@@ -332,44 +300,23 @@ impl<S: SortedSet> Board<S> {
     /// Notes if a better member has pushed this one out in the meantime.
     #[inline]
     fn note_eviction(&self, member: &mut MemberWrite<S::Element>, written: &WriteResult) {
-        if written.evicted > 0 && member.current().is_some_and(|found| self.store.score(&found.element).is_none()) {
+        if written.evicted > 0 && member.current().is_some_and(|current| !self.members.is_there(&current.stored)) {
             member.outcome = MemberOutcome::Evicted;
         }
-    }
-
-    /// Checks that the member's new element is not there already, left over by damage.
-    fn check_placement(
-        &self,
-        member: &MemberWrite<S::Element>,
-        pair: &Pair<S::Element>,
-        placement: &Placement,
-    ) -> Result<()> {
-        let was_wrapped = member.current().is_some_and(|found| self.split(&found.element).is_some());
-        if !self.schema.layout.is_coded() || !was_wrapped && placement.key.tail_before(pair.member.as_ref()).is_empty()
-        {
-            // The element is the bare name, and looking up the member has already looked for that.
-            return Ok(());
-        }
-        let element = self.element(&placement.key, &pair.member);
-        let is_own = member.current().is_some_and(|found| found.element.as_ref() == element.as_ref());
-        if !is_own && self.store.score(&element).is_some() {
-            return Err(misindexed(pair.member.as_ref()));
-        }
-        Ok(())
     }
 
     #[inline]
     fn new_values(
         &self,
-        current: Option<&Found<S::Element>>,
+        current: Option<&Member<S::Element>>,
         pair: &Pair<S::Element>,
         mode: WriteMode,
     ) -> Result<Tuple> {
-        let base = |current: Option<&Found<S::Element>>| {
-            current.map_or_else(|| self.schema.origin(), |current| current.decoded.values.clone())
+        let base = |current: Option<&Member<S::Element>>| {
+            current.map_or_else(|| self.schema().origin(), |current| current.values.clone())
         };
         if mode == WriteMode::Add {
-            return self.schema.add(&base(current), &pair.values);
+            return self.schema().add(&base(current), &pair.values);
         }
         let mut values = Tuple::from_slice(&pair.values);
         if pair.kept != 0 {
@@ -387,97 +334,69 @@ impl<S: SortedSet> Board<S> {
         match member.current() {
             None => request.condition != Condition::Existing,
             Some(_) if request.condition == Condition::New => false,
-            Some(now) if request.update == Update::Best => self.schema.better(values, &now.decoded.values),
-            Some(now) => now.decoded.values.as_slice() != values,
+            Some(now) if request.update == Update::Best => self.schema().better(values, &now.values),
+            Some(now) => now.values.as_slice() != values,
         }
     }
 
     /// What a pair would make of a member, or what is wrong with its values.
     #[inline]
-    fn placement(
+    fn new_member(
         &self,
-        current: Option<&Found<S::Element>>,
+        current: Option<&Member<S::Element>>,
         pair: &Pair<S::Element>,
         request: &WriteRequest,
-    ) -> Result<Placement> {
+    ) -> Result<Member<S::Element>> {
         let values = self.new_values(current, pair, request.mode)?;
-        let time = match (self.schema.rules.ties, current) {
+        let time = match (self.schema().rules.ties, current) {
             (Ties::Shared, _) => None,
-            (Ties::ByTime(TieRule::Joined, _), Some(current)) => current.decoded.time,
+            (Ties::ByTime(TieRule::Joined, _), Some(current)) => current.time,
             _ => Some(pair.at.unwrap_or(request.now)),
         };
-        let key = self.schema.layout.encode(&values, time.unwrap_or(0), self.since);
-        Ok(Placement { values, key, time })
+        Ok(self.members.member(&pair.member, values, time))
     }
 
     /// Puts a member in its place, unless the board is full and the member is not good enough.
     #[inline]
     fn place(
         &mut self,
-        pair: &Pair<S::Element>,
         member: &mut MemberWrite<S::Element>,
-        Placement { values, key, time }: Placement,
+        new: Member<S::Element>,
         request: &WriteRequest,
         written: &mut WriteResult,
     ) -> Result<()> {
         if let (None, Some(keep)) = (member.current(), request.keep) {
-            if self.members()? >= keep && !self.beats(&key, keep.saturating_sub(1))? {
+            if !self.has_room(&new, keep)? {
                 written.refused += 1;
                 return Ok(());
             }
         }
-        let score = key.score;
-        let element = self.element(&key, &pair.member);
-        match member.current() {
-            Some(old) if old.element.as_ref() == element.as_ref() => {
-                self.store.put(&element, score, Condition::Any);
-            }
-            old => {
-                // If damage left this element there without entries, it becomes this member's: a write that has begun does not
-                // fail.
-                self.store.put(&element, score, Condition::Any);
-                let old = old.map(|old| &old.element);
-                self.replace_entries(old, Some(&element));
-                if let Some(old) = old {
-                    self.store.remove(old);
-                }
-            }
-        }
-        written.overflowed += u64::from(!key.tail.is_empty());
-        member.outcome = MemberOutcome::Put(Found { element, score, decoded: Decoded { values, time } });
+        self.members.put(&new.stored, member.current().map(|current| &current.stored), Condition::Any);
+        written.overflowed += u64::from(new.stored.overflows());
+        member.outcome = MemberOutcome::Put(new);
         Ok(())
     }
 
-    /// Whether a place is strictly better, by fields and time, than the member at a position.
-    fn beats(&mut self, key: &SortKey, position: u64) -> Result<bool> {
-        if self.schema.explicit && key.tail.is_empty() && position + 1 == self.members()? {
-            // The position is that of the worst member, and only equal members have the score of this key. So the key is
-            // better if any member has a worse score.
-            return Ok(match self.order {
-                Order::Descending => {
-                    self.store.has_any((Bound::Excluded(self.score_below_members()), Bound::Excluded(key.score)))
-                }
-                Order::Ascending => self.store.has_any((Bound::Excluded(key.score), Bound::Excluded(f64::INFINITY))),
-            });
+    /// Whether a newcomer comes on a board that keeps so many: it is not full, or the newcomer is strictly better, by values
+    /// and time, than the last that is kept.
+    #[inline]
+    fn has_room(&mut self, new: &Member<S::Element>, keep: u64) -> Result<bool> {
+        let members = self.members.len()?;
+        if members == keep {
+            return Ok(self.members.has_worse(&new.stored));
         }
-        let index = self.index_at(position)?;
-        let Some((element, score)) = self.store.at(index)? else { return Ok(false) };
-        // Where the scores are equal, both codes fit or neither does. If both do, they are equal.
-        let tail = self.split(&element).map_or(&[][..], |(tail, _)| tail);
-        let tail = if key.tail.is_empty() { &[] } else { tail };
-        Ok(self.best_first((key.score, &key.tail), (score, tail)).is_lt())
+        let place = Place { values: &new.values, time: new.time, name: None };
+        Ok(members < keep || self.members.position_at(&place, Side::BetterOrAt, None)? < keep)
     }
 
     #[inline]
     fn keep_best(&mut self, keep: Option<u64>, written: &mut WriteResult) -> Result<()> {
         let Some(keep) = keep else { return Ok(()) };
-        match self.members()?.saturating_sub(keep) {
-            0 => return Ok(()),
+        match self.members.len()?.saturating_sub(keep) {
+            0 => {}
             1 => {
-                let index = self.index_at(keep)?;
-                if let Some((worst, _)) = self.store.at(index)? {
-                    self.remove_member(&worst);
-                }
+                let worst = self.members.remove_worst();
+                self.note_departed(&worst);
                 written.evicted += 1;
             }
             _ => written.evicted += self.trim(keep, false)?.0,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::input::Input;
-use crate::board::tests::{Naive, Schema, SortKey, Ties};
+use crate::board::tests::{Codec, Naive, Schema, SortKey, Ties};
 use crate::board::Order;
 use crate::calendar::MAX_MS;
 
@@ -32,7 +32,7 @@ pub fn codec(bytes: &[u8]) {
     assert_eq!(decoded.time, (rules.ties != Ties::Shared).then_some(time_a), "{rules}");
 
     for (highest, outside) in [(false, Ordering::Greater), (true, Ordering::Less)] {
-        let edge = layout.group_edge(&a, highest);
+        let edge = layout.edge(&a, None, since, highest);
         let own = SortKey { score: at_a.score, tail: at_a.tail.iter().copied().take(edge.tail.len()).collect() };
         assert_ne!(compare(&edge, &own), outside, "{rules}: {a:?} is outside its group");
     }

@@ -3,7 +3,7 @@
 use super::documented::arguments_of;
 use super::input::Input;
 use super::{check_error, reached};
-use crate::board::tests::{marker_bytes, Rules, Schema, MARKER_START};
+use crate::board::tests::{marker_bytes, Codec, Rules, Schema, MARKER_START};
 use crate::board::{Board, Creation};
 use crate::words::Words;
 use crate::zset::MemorySet;

@@ -4,7 +4,7 @@ use super::codec::element_of;
 use super::documented::arguments_of;
 use super::input::Input;
 use super::{check_error, reached};
-use crate::board::tests::{entry_scores, marker_bytes, Creation, Schema, MARKER_START};
+use crate::board::tests::{entry_scores, marker_bytes, Codec, Creation, Schema, MARKER_START};
 use crate::board::{Alteration, Board, Detail, FieldBound, Pair, RankKind, Update, Value, WriteMode, WriteRequest};
 use crate::error::Result;
 use crate::rate::memory::{self, Limiter};
@@ -93,15 +93,15 @@ fn step(model: MemorySet, schema: &Schema, names: &[Vec<u8>], input: &mut Input)
     if let Err(error) = done {
         check_error(&error);
     }
-    board.store
+    board.into_set()
 }
 
 fn read(board: &mut Board<MemorySet>, name: &Vec<u8>, input: &mut Input) -> Result<()> {
     let kind = input.pick(&KINDS);
     let (first, count) = (u64::from(input.byte() % 16), u64::from(input.byte()));
     if let Ok(Some(found)) = board.find(name) {
-        board.position(&found.element)?;
-        let group = board.group_positions(&found.decoded.values, &found).ok();
+        board.position(&found.stored)?;
+        let group = board.group_positions(&found).ok();
         for kind in KINDS {
             if let Err(error) = board.rank(&found, kind) {
                 check_error(&error);
@@ -136,7 +136,7 @@ fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result
         now: input.word() as i64,
         detail: input.pick(&[Detail::Nothing, Detail::Scores, Detail::Ranks]),
     };
-    let before = board.store.clone();
+    let before = board.set().clone();
     let kept = if schema.fields().len() > 1 { u32::from(input.byte() & 1) } else { 0 };
     let pair = Pair { kept, ..Pair::new(values, name.to_owned()) };
     let written = if write.mode == WriteMode::Set && input.bool() {
@@ -145,7 +145,7 @@ fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result
         board.write(&write, &[pair])
     };
     if written.is_err() {
-        assert_eq!(board.store.elements(), before.elements(), "an error that wrote");
+        assert_eq!(board.set().elements(), before.elements(), "an error that wrote");
     }
     written.map(drop)
 }
@@ -158,7 +158,7 @@ fn repair(model: MemorySet) {
             return check_error(&error);
         }
     }
-    let Ok(mut board) = Board::open(board.store) else { panic!("a repair that left damage") };
+    let Ok(mut board) = Board::open(board.into_set()) else { panic!("a repair that left damage") };
     let report = board.verify(0, u64::MAX, false, || false).expect("what could be repaired can be verified");
     let left = (report.missing, report.orphaned, report.duplicated);
     assert_eq!(left, (0, 0, 0), "left after a repair: {:?}", report.examples);

@@ -96,10 +96,10 @@ proptest! {
         let added: u64 = lines.chunks(chunk).map(|lines| load(&mut fresh, lines, Condition::Any)).sum();
         prop_assert_eq!(added, naive.members.len() as u64);
         prop_assert_eq!(standings(&mut fresh), standings(&mut board));
-        prop_assert_eq!(fresh.store.elements(), board.store.elements());
+        prop_assert_eq!(fresh.set().elements(), board.set().elements());
         prop_assert_eq!(load(&mut fresh, &lines, Condition::Any), 0);
         prop_assert_eq!(load(&mut fresh, &lines, Condition::New), 0);
-        prop_assert_eq!(fresh.store.elements(), board.store.elements());
+        prop_assert_eq!(fresh.set().elements(), board.set().elements());
     }
 
     /// A load is what the same writes in turn are; who leaves a bounded board is known in the end.

@@ -1,10 +1,6 @@
 //! Boards in memory, and what they are compared with.
 
 #[cfg(test)]
-mod codes;
-#[cfg(test)]
-mod damage;
-#[cfg(test)]
 mod exports;
 mod naive;
 #[cfg(test)]
@@ -12,14 +8,13 @@ mod periods;
 #[cfg(test)]
 mod points;
 #[cfg(test)]
-mod random;
+pub mod random;
 
 pub use naive::{Member, Naive, EPOCH};
 
 /// What fuzz targets need to make boards of their own.
-pub use super::index::{entry_scores, split_wrapped};
-pub use super::layout::SortKey;
-pub use super::marker::{marker_bytes, MARKER_START};
+pub use super::members::tests::{entry_scores, marker_bytes, split_wrapped, Codec, SortKey};
+pub use super::members::MARKER_START;
 pub use super::periods::Periods;
 pub use super::schema::{DataHash, Field, FieldType, Rules, Schema, TieRule, Ties, TimeUnit};
 pub use super::value::Tuple;
@@ -27,6 +22,12 @@ pub use super::Creation;
 
 use super::Board;
 use crate::zset::MemorySet;
+
+impl Board<MemorySet> {
+    pub fn set(&mut self) -> &mut MemorySet {
+        self.members.set()
+    }
+}
 
 /// Gives a board a schema, as `RANK.CREATE` does at the beginning of 2020.
 pub fn create(board: &mut Board<MemorySet>, rules: &Rules) {

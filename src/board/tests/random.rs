@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::points::check_points;
 use super::*;
-use crate::board::index::{entry_scores, split_entry, split_wrapped};
+use crate::board::members::tests::split_entry;
 use crate::board::{
     Board, Detail, FieldBound, Group, MemberChange, Order, Pair, RankKind, Row, Update, Value, WriteMode, WriteRequest,
 };
@@ -42,7 +42,7 @@ fn ties() -> impl Strategy<Value = Ties> {
     prop_oneof![Just(Ties::Shared), (rule, unit).prop_map(|(rule, unit)| Ties::ByTime(rule, unit))]
 }
 
-pub(super) fn rules() -> impl Strategy<Value = Rules> {
+pub fn rules() -> impl Strategy<Value = Rules> {
     (prop::collection::vec((order(), field_type()), 1..5), ties()).prop_map(|(fields, ties)| Rules {
         fields: fields
             .into_iter()
@@ -113,8 +113,8 @@ fn check(board: &mut Board<MemorySet>, naive: &Naive) {
     let mut last: Option<&Member> = None;
     for (position, member) in sorted.iter().enumerate() {
         let found = board.find(&member.name).unwrap().expect("the member is there");
-        assert_eq!(found.decoded.values, member.values);
-        assert_eq!(board.position(&found.element).unwrap(), Some(position as u64));
+        assert_eq!(found.values, member.values);
+        assert_eq!(board.position(&found.stored).unwrap(), position as u64);
         assert_eq!(board.rank(&found, RankKind::Ordinal).unwrap(), position as u64 + 1);
         for kind in [RankKind::Competition, RankKind::Dense] {
             assert_eq!(board.rank(&found, kind).unwrap(), naive.rank(&member.values, kind), "{kind:?}");
@@ -142,7 +142,7 @@ fn check_entries(board: &mut Board<MemorySet>, naive: &Naive) {
         return;
     }
     let is_entry = |element: &[u8]| split_entry(element).is_some();
-    let all = board.store.elements();
+    let all = board.set().elements().to_vec();
     let mut expected: Vec<(f64, Vec<u8>)> = Vec::new();
     let mut overflow = 0;
     for (score, element) in all.iter().filter(|(score, element)| *score > -4.0 || !is_entry(element)) {
@@ -200,7 +200,7 @@ fn check_groups(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Member], 
             names.sort();
         }
         let found = board.find(&group[0].name).unwrap().unwrap();
-        let positions = board.group_positions(&group[0].values, &found).unwrap();
+        let positions = board.group_positions(&found).unwrap();
         assert_eq!(positions, (first, first + group.len() as u64));
         let listed = board.group_names(positions, 1, 2, rank).unwrap();
         let listed: Vec<Vec<u8>> = listed.names().map(<[u8]>::to_vec).collect();
@@ -279,7 +279,7 @@ pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, val
             let left = kept.split_off((keep as usize).min(kept.len()));
             board.note_departures();
             let (count, elements) = board.trim(keep, true).unwrap();
-            let names: Vec<_> = elements.iter().map(|element| board.name_of(element).to_vec()).collect();
+            let names: Vec<_> = elements.iter().map(|member| member.name().to_vec()).collect();
             assert_eq!(count, left.len() as u64);
             assert_eq!(names, left.into_iter().map(|member| member.name).collect::<Vec<_>>());
             assert_eq!(board.departed(), names);
@@ -291,7 +291,7 @@ pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, val
         }
     }
     // As a read opens it, which counts what the write took from the size.
-    check(&mut Board { order: board.order, ..Board::open(board.store.clone()).unwrap() }, naive);
+    check(&mut Board::open(board.set().clone()).unwrap(), naive);
 }
 
 pub(super) const PLAIN_WRITE: WriteRequest = WriteRequest {
@@ -329,7 +329,7 @@ proptest! {
             let values = |seeds: &[u64]| rules.fields.iter().zip(seeds).map(|(field, seed)| value(field.kind, *seed)).collect();
             apply(op, &mut board, &mut naive, values);
         }
-        let mut store = board.store;
+        let mut store = board.into_set();
         for (seed, index, what) in strays {
             let elements = store.elements().to_vec();
             let picked = elements.get(seed as usize % elements.len().max(1)).cloned().unwrap_or_default();
@@ -350,17 +350,17 @@ proptest! {
             let Ok(mut board) = Board::open(store.clone()) else { continue };
             let values: Tuple = rules.fields.iter().map(|field| value(field.kind, 5)).collect();
             if board.write(&WriteRequest { keep: Some(3), ..PLAIN_WRITE }, &[Pair::new(values.clone(), name(index)), Pair::new(values, name(3))]).is_err() {
-                prop_assert_eq!(board.store.elements(), before.as_slice(), "an error that wrote");
+                prop_assert_eq!(board.set().elements(), before.as_slice(), "an error that wrote");
             }
         }
         let Ok(mut board) = Board::open_damaged(store) else { return Ok(()) };
         for _ in 0..3 {
             board.verify(0, u64::MAX, true, || false).unwrap();
         }
-        let mut board = Board::open_damaged(board.store).unwrap();
+        let mut board = Board::open_damaged(board.into_set()).unwrap();
         let report = board.verify(0, u64::MAX, false, || false).unwrap();
-        prop_assert_eq!((report.missing, report.orphaned, report.duplicated), (0, 0, 0), "{:?}", board.store.elements());
-        let sound = Board::open(board.store);
+        prop_assert_eq!((report.missing, report.orphaned, report.duplicated), (0, 0, 0), "{:?}", board.set().elements());
+        let sound = Board::open(board.into_set());
         prop_assert!(sound.is_ok());
         let mut sound = sound.unwrap();
         if report.undecodable == 0 {
@@ -368,7 +368,7 @@ proptest! {
             prop_assert!(members.is_ok(), "{:?}", members);
             for row in sound.rows(0, u64::MAX, RankKind::Ordinal).unwrap() {
                 let found = sound.find(&row.member().to_vec()).unwrap();
-                prop_assert!(found.is_some_and(|found| found.decoded.values == row.values));
+                prop_assert!(found.is_some_and(|found| found.values == row.values));
             }
         }
     }
@@ -394,7 +394,9 @@ proptest! {
         let mut kept = naive.sorted();
         kept.truncate(keep as usize);
         naive.members = kept;
-        check(&mut Board { order, ..Board::open(board.store).unwrap() }, &naive);
+        let mut board = Board::open(board.into_set()).unwrap();
+        board.read_from(order).unwrap();
+        check(&mut board, &naive);
     }
 
     #[test]
@@ -485,7 +487,7 @@ fn a_marker_is_the_first_element_or_the_board_is_damaged() {
     create(&mut board, &Rules::integers(2).unwrap());
     let values = Tuple::from_slice(&[Value::Integer(i64::MAX), Value::Integer(i64::MIN)]);
     board.write(&PLAIN_WRITE, &[Pair::new(values, b"ann".to_vec())]).unwrap();
-    let elements = board.store.elements().to_vec();
+    let elements = board.set().elements().to_vec();
     let without = |gone: &dyn Fn(&[u8]) -> bool| {
         let mut model = MemorySet::default();
         elements

@@ -162,12 +162,11 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
             let hash = open_hash(call, &board, Access::Write)?;
             let since = board.since().unwrap_or(0);
             board.rewrite(&Rules { data: Some(data), ..board.schema().rules.clone() }, since);
-            board.store.rename(&archive)?;
+            board.into_set().rename(&archive)?;
             hash.rename(name)?;
         }
-        None => board.store.rename(&archive)?,
+        None => board.into_set().rename(&archive)?,
     }
-    drop(board);
     if let Some(rules) = rules {
         let creation = Creation { rules, since: Some(since), adopt: false };
         open_to_write(call, key.clone())?.create(creation, key.bytes(), since)?;

@@ -8,7 +8,6 @@ use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
 use crate::server::{Access, Args, Call, Hash, Text, ZSet};
 use crate::words::Word;
-use crate::zset::SortedSet;
 
 command! { CREATE = create;
     Doc::write("rank.create", CREATE_SYNTAX,
@@ -69,8 +68,9 @@ fn check_may_own<'c>(call: &'c Call<'c>, rules: &Rules) -> Result<()> {
 
 /// The hashes that the board owns, and will own, if these rules make members leave.
 fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rules: &Rules) -> Result<Vec<Hash<'c>>> {
-    if rules.keep.is_none_or(|keep| board.store.len() <= keep) {
-        return Ok(Vec::new());
+    match rules.keep {
+        Some(keep) if board.members()? > keep => {}
+        _ => return Ok(Vec::new()),
     }
     let key = board.key().clone();
     let owned_by = |rules: &Rules| {

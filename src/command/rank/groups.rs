@@ -36,7 +36,7 @@ fn query<'c>(call: &'c Call<'c>) -> Result<()> {
         return Ok(());
     };
     let (kind, limit) = (read.group_kind(), read.options.limit);
-    let group = read.board.group_positions(&found.decoded.values, &found)?;
+    let group = read.board.group_positions(&found)?;
     let rank = match kind {
         RankKind::Competition | RankKind::Ordinal => group.0 + 1,
         RankKind::Dense => read.board.rank(&found, RankKind::Dense)?,

@@ -1,12 +1,11 @@
 //! `RANK.INCR`: the same way as `RANK.ADD`, with increments in place of scores.
 
-use super::open_to_write;
 use super::write::{put_score, reply_change, write, wrong_count, WriteOptions};
-use crate::board::{Pair, WriteMode};
+use crate::board::{Board, Pair, WriteMode};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
-use crate::server::{Arg, Call};
+use crate::server::{Access, Arg, Call, ZSet};
 
 command! { INCR = incr;
     Doc::write("rank.incr", "key [BOARD fields:n] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] delta ... member",
@@ -16,8 +15,9 @@ command! { INCR = incr;
 fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     let options = WriteOptions::parse(call, &mut args)?;
-    let mut board = open_to_write(call, key)?;
-    board.store.announce_as(c"zincr");
+    let mut set = ZSet::open(call, key, Access::Write)?;
+    set.announce_as(c"zincr");
+    let mut board = Board::open(set)?;
     options.check_declared(&board)?;
     if put_score(&mut board, &options, WriteMode::Add, args.clone(), |_, sums| call.reply().scores(sums))? {
         return Ok(());

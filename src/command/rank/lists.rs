@@ -119,7 +119,7 @@ fn around<'c>(call: &'c Call<'c>) -> Result<()> {
         read.null();
         return Ok(());
     };
-    let position = read.board.position(&found.element)?.unwrap_or(0);
+    let position = read.board.position(&found.stored)?;
     let width = distance.saturating_mul(2).saturating_add(1);
     let mut first = position.saturating_sub(distance);
     let mut end = position.saturating_add(distance).saturating_add(1).min(members);

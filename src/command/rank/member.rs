@@ -2,7 +2,7 @@
 
 use super::options::{open_board_or_period, period_option, read_rows, report_keys, row_options, Read, RANK_COST};
 use super::ServerBoard;
-use crate::board::{Found, RankKind, Row};
+use crate::board::{Member, RankKind, Row};
 use crate::command;
 use crate::config::check_rows;
 use crate::docs::Doc;
@@ -49,7 +49,7 @@ fn get<'c>(call: &'c Call<'c>) -> Result<()> {
 }
 
 /// A board and one of its members, for a read whose only option is a period; `None` if the member is not on the board.
-fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, Found<Text<'c>>)>> {
+fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, Member<Text<'c>>)>> {
     let (key, mut args) = call.key_and_args()?;
     let member = args.text()?;
     let board = open_board_or_period(call, key, args)?;
@@ -59,7 +59,7 @@ fn board_and_member<'c>(call: &'c Call<'c>) -> Result<Option<(ServerBoard<'c>, F
 
 fn score<'c>(call: &'c Call<'c>) -> Result<()> {
     match board_and_member(call)? {
-        Some((_, found)) => call.reply().scores(&found.decoded.values),
+        Some((_, found)) => call.reply().scores(&found.values),
         None => call.reply().null(),
     }
     Ok(())
@@ -70,7 +70,7 @@ fn percentile<'c>(call: &'c Call<'c>) -> Result<()> {
         call.reply().null();
         return Ok(());
     };
-    let (worse, members) = (board.worse(&found.decoded.values)?, board.members()?);
+    let (worse, members) = (board.worse(&found.values)?, board.members()?);
     call.reply().float(100.0 * worse as f64 / members as f64);
     Ok(())
 }
@@ -92,8 +92,8 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
     for name in names {
         peers.extend(read.board.find(&name.text())?);
     }
-    peers.sort_by(|a, b| read.board.compare(a, b));
-    peers.dedup_by(|a, b| a.element.bytes() == b.element.bytes());
+    peers.sort_by(|a, b| read.board.compare(&a.stored, &b.stored));
+    peers.dedup_by(|a, b| a.stored.name() == b.stored.name());
     check_rows(peers.len() as u64)?;
     let kind = read.kind();
     let rows = rank_peers(&mut read.board, kind, peers)?;
@@ -109,7 +109,7 @@ fn among<'c>(call: &'c Call<'c>) -> Result<()> {
 pub fn rank_peers<'c>(
     board: &mut ServerBoard<'c>,
     kind: RankKind,
-    peers: Vec<Found<Text<'c>>>,
+    peers: Vec<Member<Text<'c>>>,
 ) -> Result<Vec<(u64, Row)>> {
     let mut rows: Vec<(u64, Row)> = Vec::with_capacity(peers.len());
     let mut groups = 0;
@@ -117,14 +117,12 @@ pub fn rank_peers<'c>(
         let position = rows.len() as u64 + 1;
         let last = rows.last().map(|(place, row)| (*place, row.rank, &row.values));
         let (place, rank) = match (last, kind) {
-            (Some((place, rank, values)), RankKind::Competition | RankKind::Dense)
-                if *values == peer.decoded.values =>
-            {
+            (Some((place, rank, values)), RankKind::Competition | RankKind::Dense) if *values == peer.values => {
                 (place, rank)
             }
             (Some((_, rank, values)), RankKind::Dense) => {
                 groups += 1;
-                (groups, rank + board.better_groups(&peer.decoded.values, Some(values))?)
+                (groups, rank + board.better_groups(&peer.values, Some(values))?)
             }
             (None, RankKind::Dense) => {
                 groups = 1;
@@ -132,7 +130,7 @@ pub fn rank_peers<'c>(
             }
             _ => (position, board.rank(&peer, kind)?),
         };
-        rows.push((place, board.row_ranked(peer, rank)));
+        rows.push((place, Row::of(peer, rank)));
     }
     Ok(rows)
 }

@@ -1,6 +1,8 @@
 //! The boards of periods: writes to the main board also go to them, reads with `PERIOD` open them, and `RANK.PERIODS`
 //! lists them.
 
+use std::ffi::CStr;
+
 use super::output::Output;
 use super::write::{count_result, WriteOptions};
 use super::{open_to_read, ServerBoard};
@@ -16,7 +18,7 @@ use crate::number::parse_integer;
 use crate::server::{Access, Args, Call, Caller, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
 use crate::words::Word;
-use crate::zset::{Condition, SortedSet};
+use crate::zset::Condition;
 
 command! { PERIODS = periods;
     Doc::read("rank.periods", "key unit:[HOUR|DAY|WEEK|MONTH|YEAR|EVERY] [NOW now:ms] [JSON]",
@@ -40,11 +42,13 @@ struct Opener<'c> {
     call: &'c Call<'c>,
     caller: Caller,
     access: Access,
+    /// The event of a changed score.
+    event: &'static CStr,
 }
 
 impl<'c> Opener<'c> {
     fn new(call: &'c Call<'c>, access: Access) -> Opener<'c> {
-        Opener { call, caller: call.ctx.caller(), access }
+        Opener { call, caller: call.ctx.caller(), access, event: c"zadd" }
     }
 
     /// Opens the board for a span. It may not exist. If it does, its fields and ties must be those of the main board.
@@ -55,7 +59,11 @@ impl<'c> Opener<'c> {
             return Err(Error::period_is_own_key(&key));
         }
         let opened = ZSet::open_period(self.call, &self.caller, own_key, Text::new(&key), self.access);
-        let board = opened.and_then(Board::open).map_err(|error| error.in_period(&key))?;
+        let announced = opened.map(|mut set| {
+            set.announce_as(self.event);
+            set
+        });
+        let board = announced.and_then(Board::open).map_err(|error| error.in_period(&key))?;
         let theirs = &board.schema().rules;
         if board.exists() && (theirs.fields != rules.fields || theirs.ties != rules.ties) {
             return Err(Error::period_differs(&key));
@@ -100,7 +108,8 @@ pub fn plan_periods<'c>(
         None if schema.layout.has_time() => request.now,
         _ => call.ctx.now(),
     };
-    let opener = Opener::new(call, Access::Write);
+    let event = if request.mode == WriteMode::Add { c"zincr" } else { c"zadd" };
+    let opener = Opener { event, ..Opener::new(call, Access::Write) };
     let mut writes = Vec::with_capacity(schema.rules.periods.iter().len());
     for period in schema.rules.periods.iter() {
         let Some((span, expires)) = period.span_of_write(options.at.unwrap_or(now), now) else { continue };
@@ -109,9 +118,6 @@ pub fn plan_periods<'c>(
             opener.check_readable(period, span)?;
         }
         let mut board = opener.open(parent, period, span)?;
-        if request.mode == WriteMode::Add {
-            board.store.announce_as(c"zincr");
-        }
         let mut created = None;
         if !board.exists() {
             let rules = schema.rules.inherited();
@@ -141,7 +147,7 @@ impl<'c> PeriodWrite<'c> {
         self.result = self.board.commit(&self.request, pairs, &mut self.plan)?;
         count_result(&self.result);
         if let Some((_, expires)) = self.created {
-            self.board.store.expire_at(expires);
+            self.board.expire_at(expires);
         }
         Ok(())
     }

@@ -70,15 +70,15 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
         check_rows(board.members()?.saturating_sub(keep))?;
     }
     let owned = open_owned_hash(call, &mut board)?;
-    let (count, leaving) = board.trim(keep, wanted)?;
+    let (count, removed) = board.trim(keep, wanted)?;
     forget_departed(&board, owned);
     let reply = call.reply();
     if !wanted {
         reply.count(count);
         return Ok(());
     }
-    reply.array(leaving.len() as u64);
-    leaving.iter().for_each(|element| reply.bulk(board.name_of(element)));
+    reply.array(removed.len() as u64);
+    removed.iter().for_each(|member| reply.bulk(member.name()));
     Ok(())
 }
 

@@ -46,7 +46,7 @@ impl<'c> Versus<'c> {
             standings.push(None);
             found.extend(self.board.find(&Text::new(row.member()))?.map(|member| (index, member)));
         }
-        found.sort_by(|(_, a), (_, b)| self.board.compare(a, b));
+        found.sort_by(|(_, a), (_, b)| self.board.compare(&a.stored, &b.stored));
         let (indexes, found): (Vec<usize>, Vec<_>) = found.into_iter().unzip();
         for (index, (_, standing)) in indexes.into_iter().zip(rank_peers(&mut self.board, kind, found)?) {
             if let Some(place) = standings.get_mut(index) {

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::code::TOP_OF_INDEX;
 use super::index::is_entry_of_member;
-use super::schema::{Rules, Schema, Ties};
+use crate::board::schema::{Rules, Schema, Ties};
 use crate::calendar::MAX_MS;
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
@@ -47,8 +47,8 @@ pub fn implicit_schema() -> Arc<Schema> {
 impl<N: AsRef<[u8]>> Marker<N> {
     /// Finds the marker; an error if it is not in its place. Costs almost nothing on a sorted set without one.
     #[inline]
-    pub fn find<S: SortedSet<Element = N>>(store: &mut S) -> Result<Option<Marker<N>>> {
-        let mut lowest = store.cursor(..=TOP_OF_INDEX, Direction::Up);
+    pub fn find<S: SortedSet<Element = N>>(set: &mut S) -> Result<Option<Marker<N>>> {
+        let mut lowest = set.cursor(..=TOP_OF_INDEX, Direction::Up);
         let Some((element, score)) = lowest.next() else { return Ok(None) };
         if score == f64::NEG_INFINITY && element.as_ref().starts_with(MARKER_START) {
             let next = lowest.next();
@@ -60,10 +60,10 @@ impl<N: AsRef<[u8]>> Marker<N> {
         drop(lowest);
         // A member of a sorted set without a schema, or damage.
         if score > f64::NEG_INFINITY {
-            let is_lost = is_entry_of_member(store, element.as_ref(), score);
+            let is_lost = is_entry_of_member(set, element.as_ref(), score);
             return if is_lost { Err(Error::marker_lost()) } else { Ok(None) };
         }
-        match Marker::find_anywhere(store)? {
+        match Marker::find_anywhere(set)? {
             None => Ok(None),
             Some(_) => Err(Error::marker_behind()),
         }
@@ -71,8 +71,8 @@ impl<N: AsRef<[u8]>> Marker<N> {
 
     /// Finds a marker that may come after other elements.
     #[cold]
-    pub fn find_anywhere<S: SortedSet<Element = N>>(store: &mut S) -> Result<Option<Marker<N>>> {
-        let lowest = store.cursor(..=f64::NEG_INFINITY, Direction::Up).take(MOST_BEHIND + 1);
+    pub fn find_anywhere<S: SortedSet<Element = N>>(set: &mut S) -> Result<Option<Marker<N>>> {
+        let lowest = set.cursor(..=f64::NEG_INFINITY, Direction::Up).take(MOST_BEHIND + 1);
         let marker = lowest.map(|(element, _)| element).find(|element| element.as_ref().starts_with(MARKER_START));
         marker.map(|element| Marker::read(element, true)).transpose()
     }

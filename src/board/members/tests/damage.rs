@@ -1,6 +1,6 @@
 //! A write that meets damage changes nothing, wherever in the call it meets it.
 
-use super::*;
+use crate::board::tests::{create, Rules};
 use crate::board::{Board, Detail, Pair, Update, WriteMode, WriteRequest, WriteResult};
 use crate::error::{ErrorKind, Result};
 use crate::zset::{Condition, MemorySet};
@@ -35,7 +35,7 @@ fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<WriteRe
 fn unindexed(schema: &str, names: &[&str]) -> Vec<(f64, Vec<u8>)> {
     let mut other = board(schema);
     add(&mut other, names, NOW).unwrap();
-    other.store.elements().iter().filter(|(score, _)| *score > -4.0).cloned().collect()
+    other.set().elements().iter().filter(|(score, _)| *score > -4.0).cloned().collect()
 }
 
 #[test]
@@ -47,13 +47,13 @@ fn an_element_that_no_entry_leads_to_stops_the_whole_write() {
             let mut board = board(schema);
             add(&mut board, &["old"], 1).unwrap();
             for (score, element) in unindexed(schema, &["x", "y"]) {
-                board.store.insert(score, &element);
+                board.set().insert(score, &element);
             }
-            let before = board.store.elements().to_vec();
+            let before = board.set().elements().to_vec();
             let written = add(&mut board, names, NOW);
             let is_damage = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::Damaged);
             assert!(is_damage, "{schema}: {names:?}: {written:?}");
-            assert_eq!(board.store.elements(), before, "{schema}: {names:?}");
+            assert_eq!(board.set().elements(), before, "{schema}: {names:?}");
             assert_eq!(add(&mut board, &["new"], NOW).unwrap().added, 1, "{schema}: the rest works on");
         }
     }
@@ -62,8 +62,8 @@ fn an_element_that_no_entry_leads_to_stops_the_whole_write() {
 #[test]
 fn entries_stay_where_only_the_score_changes() {
     let mut board = board("FIELD a INT FIELD b FLOAT TIES JOINED");
-    let entries = |board: &Board<MemorySet>| -> Vec<(f64, Vec<u8>)> {
-        board.store.elements().iter().filter(|(_, element)| element.starts_with(b"\x01")).cloned().collect()
+    let entries = |board: &mut Board<MemorySet>| -> Vec<(f64, Vec<u8>)> {
+        board.set().elements().iter().filter(|(_, element)| element.starts_with(b"\x01")).cloned().collect()
     };
     let values = board.schema().parse_tuple([&b"5"[..], b"5e-324"].into_iter()).unwrap();
     let write = WriteRequest {
@@ -75,11 +75,11 @@ fn entries_stay_where_only_the_score_changes() {
         detail: Detail::Nothing,
     };
     board.write(&write, &[Pair::new(values, b"ann".to_vec())]).unwrap();
-    let before = (entries(&board), board.store.elements().last().cloned().unwrap());
+    let before = (entries(&mut board), board.set().elements().last().cloned().unwrap());
     let deltas = board.schema().parse_deltas([&b"1"[..], b"0"].into_iter()).unwrap();
     let write = WriteRequest { mode: WriteMode::Add, now: 10, ..write };
     assert_eq!(board.write(&write, &[Pair::new(deltas, b"ann".to_vec())]).unwrap().changed, 1);
-    let after = (entries(&board), board.store.elements().last().cloned().unwrap());
+    let after = (entries(&mut board), board.set().elements().last().cloned().unwrap());
     assert!(before.0.len() > 1 && before.0 == after.0);
     assert!(before.1 .1 == after.1 .1 && before.1 .0 < after.1 .0, "the element keeps its name, and moves up");
     assert_eq!(board.members().unwrap(), 1);
@@ -87,7 +87,7 @@ fn entries_stay_where_only_the_score_changes() {
 
 #[test]
 fn a_step_of_verify_ends_in_a_table_that_shrank() {
-    let mut set = board("FIELD a INT").store;
+    let mut set = board("FIELD a INT").into_set();
     set.empty_scans = 1_000;
     let mut board = Board::open_damaged(set).unwrap();
     let cut = board.verify(0, 1_000, false, || true).unwrap();

@@ -9,7 +9,7 @@
 //! wrapped.
 
 use super::code::{number_of, score_of, Tail};
-use super::Board;
+use super::{Members, Stored};
 use crate::error::{Error, Result};
 use crate::zset::{Condition, SortedSet};
 
@@ -57,7 +57,7 @@ pub(super) fn entry<S: SortedSet>(number: u8, name: &[u8]) -> S::Element {
     joined::<S>([&[ENTRY_TAG, number], name, &[]])
 }
 
-pub(super) fn split_entry(element: &[u8]) -> Option<(u8, &[u8])> {
+pub fn split_entry(element: &[u8]) -> Option<(u8, &[u8])> {
     match element {
         [ENTRY_TAG, number, name @ ..] => Some((*number, name)),
         _ => None,
@@ -107,10 +107,10 @@ pub(super) enum Entries {
     Damaged,
 }
 
-pub(super) fn read_entries<S: SortedSet>(store: &S, name: &[u8]) -> Entries {
+pub(super) fn read_entries<S: SortedSet>(set: &S, name: &[u8]) -> Entries {
     let mut tail = Tail::new();
     for number in 0..=u8::MAX {
-        let more = match store.score(&entry::<S>(number, name)) {
+        let more = match set.score(&entry::<S>(number, name)) {
             None if number == 0 => return Entries::Absent,
             score => score.and_then(|score| read_entry(number, score, &mut tail)),
         };
@@ -129,9 +129,9 @@ pub(super) fn read_entries<S: SortedSet>(store: &S, name: &[u8]) -> Entries {
 }
 
 /// Whether an element is an entry, the first or a later one, of a member that is there.
-pub(super) fn is_entry_of_member<S: SortedSet>(store: &S, element: &[u8], score: f64) -> bool {
+pub(super) fn is_entry_of_member<S: SortedSet>(set: &S, element: &[u8], score: f64) -> bool {
     let Some((_, name)) = split_entry(element).filter(|_| is_entry(element, score)) else { return false };
-    matches!(read_entries(store, name), Entries::Tail(tail) if store.score(&wrapped::<S>(&tail, name)).is_some())
+    matches!(read_entries(set, name), Entries::Tail(tail) if set.score(&wrapped::<S>(&tail, name)).is_some())
 }
 
 /// The error for a name whose entries and elements disagree.
@@ -140,47 +140,38 @@ pub(super) fn misindexed(name: &[u8]) -> Error {
     Error::index_differs(name)
 }
 
-impl<S: SortedSet> Board<S> {
-    /// The wrapped element that the entries of a name lead to.
-    pub(super) fn look_up_wrapped(&self, name: &[u8]) -> Result<Option<(S::Element, f64)>> {
-        let tail = match read_entries(&self.store, name) {
-            Entries::Absent => return Ok(None),
-            Entries::Damaged => return Err(misindexed(name)),
-            Entries::Tail(tail) => tail,
-        };
-        let element = wrapped::<S>(&tail, name);
-        match self.store.score(&element) {
-            Some(score) => Ok(Some((element, score))),
-            None => Err(misindexed(name)),
-        }
+/// The wrapped element that the entries of a name lead to.
+pub(super) fn look_up<S: SortedSet>(set: &S, name: &[u8]) -> Result<Option<Stored<S::Element>>> {
+    let tail = match read_entries(set, name) {
+        Entries::Absent => return Ok(None),
+        Entries::Damaged => return Err(misindexed(name)),
+        Entries::Tail(tail) => tail,
+    };
+    let element = wrapped::<S>(&tail, name);
+    match set.score(&element) {
+        Some(score) => Ok(Some(Stored { element, name_at: 1 + tail.len(), score })),
+        None => Err(misindexed(name)),
     }
+}
 
-    /// The tail and the name of a member's element, if it is a wrapped one.
-    pub(super) fn split<'e>(&self, element: &'e S::Element) -> Option<(&'e [u8], &'e [u8])> {
-        if self.schema.layout.is_coded() {
-            split_wrapped(element.as_ref())
-        } else {
-            None
-        }
-    }
-
+impl<S: SortedSet> Members<S> {
     /// Replaces the entries of an old element by those of a new one. Adds before it removes, so that the key never vanishes.
-    pub(super) fn replace_entries(&mut self, old: Option<&S::Element>, new: Option<&S::Element>) {
-        let old = old.and_then(|element| self.split(element));
-        let new = new.and_then(|element| self.split(element));
+    pub(super) fn replace_entries(&mut self, old: Option<&Stored<S::Element>>, new: Option<&Stored<S::Element>>) {
         // An element that a core command wrote may have a longer tail than entries can hold.
-        let count = |split: Option<(&[u8], &[u8])>| split.map_or(0, |(tail, _)| tail.len().div_ceil(GROUPS).min(256));
+        let count = |stored: Option<&Stored<S::Element>>| {
+            stored.map_or(0, |stored| stored.tail().len().div_ceil(GROUPS).min(256))
+        };
         let (had, has) = (count(old), count(new));
-        if let Some((tail, name)) = new {
-            for (number, score) in entry_scores(tail) {
-                let entry = entry::<S>(number, name);
-                self.store.put(&entry, score, Condition::Any);
+        if let Some(new) = new {
+            for (number, score) in entry_scores(new.tail()) {
+                let entry = entry::<S>(number, new.name());
+                self.set.put(&entry, score, Condition::Any);
             }
         }
-        if let Some((_, name)) = old {
+        if let Some(old) = old {
             for number in has..had {
-                let entry = entry::<S>(number as u8, name);
-                self.store.remove(&entry);
+                let entry = entry::<S>(number as u8, old.name());
+                self.set.remove(&entry);
             }
         }
         self.entries = self.entries.map(|entries| (entries + has as u64).saturating_sub(had as u64));
@@ -189,7 +180,7 @@ impl<S: SortedSet> Board<S> {
     /// Checks that a wrapped element is the one that the entries of its name lead to.
     pub(super) fn check_entries(&self, element: &S::Element) -> Result<()> {
         let Some((tail, name)) = self.split(element) else { return Ok(()) };
-        match read_entries(&self.store, name) {
+        match read_entries(&self.set, name) {
             Entries::Tail(own) if *own == *tail => Ok(()),
             _ => Err(misindexed(name)),
         }

@@ -2,12 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::random::rules;
 use super::*;
-use crate::board::code::{number_of, Code, Piece, Reader, TieTimeUnit, FIRST_MEMBER, HEAD_BITS};
-use crate::board::index::{entry_scores, split_wrapped};
-use crate::board::layout::SortKey;
-use crate::board::{Order, Value};
+use crate::board::members::code::{number_of, Code, Piece, Reader, TieTimeUnit, FIRST_MEMBER, HEAD_BITS};
+use crate::board::tests::random::rules;
+use crate::board::tests::{Field, Naive, Rules, Schema, Ties, Tuple};
+use crate::board::Order;
 use crate::calendar::MAX_MS;
 
 /// The first number of each class of natural numbers.
@@ -283,9 +282,9 @@ proptest! {
                 // The one that is equal on the fields, or on the first, is inside; all others are outside.
                 let inside = naive.by_fields(a, b).is_eq();
                 let first_inside = a[0].compare(b[0]).is_eq();
-                let edges = [false, true].map(|highest| schema.layout.group_edge(a, highest));
+                let edges = [false, true].map(|highest| schema.layout.edge(a, None, since, highest));
                 prop_assert_eq!(is_between(key_b, &edges), inside, "{}: {:?} {:?}", rules, a, b);
-                let edges = [false, true].map(|highest| schema.layout.first_field_edge(a[0], highest));
+                let edges = [false, true].map(|highest| schema.layout.edge(&a[..1], None, since, highest));
                 prop_assert_eq!(is_between(key_b, &edges), first_inside, "{}: {:?} {:?}", rules, a, b);
             }
             // A changed score or tail decodes to something that has exactly these bytes, or not at all.
