@@ -49,8 +49,8 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
     };
     let rules = &creation.rules;
     check_prefixes(call, &key, &rules.periods)?;
-    let store = ZSet::open(call, key.clone(), Access::Write)?;
-    let mut board = if creation.adopt { Board::open_to_adopt(store)? } else { Board::open(store)? };
+    let set = ZSet::open(call, key.clone(), Access::Write)?;
+    let mut board = if creation.adopt { Board::open_to_adopt(set)? } else { Board::open(set)? };
     check_may_own(call, rules)?;
     let owned = open_hashes_to_trim(call, &mut board, rules)?;
     board.create(creation, key.bytes(), call.ctx.now())?;
