@@ -77,6 +77,10 @@ pub static DUE: Family = Family::new("due_calls", "due_errors", "due_denied");
 /// Checks of keys that clients wait for.
 pub static DUE_CHECKS: Counter = Counter::new("due_checks");
 pub static WRITES: Counter = Counter::new("writes");
+/// Elements of schedules that were looked at to find what is due.
+pub static DUE_ELEMENTS: Counter = Counter::new("due_elements");
+/// Turns in which the timer served blocked clients, after each of which the server ran what others sent.
+pub static DUE_TURNS: Counter = Counter::new("due_turns");
 /// Members that a better one pushed out of a bounded board.
 pub static EVICTED: Counter = Counter::new("members_evicted");
 /// Members that were written and did not fit their score.
@@ -143,6 +147,6 @@ pub fn all() -> impl Iterator<Item = (&'static str, u64)> {
         .chain(of_family(&RATE))
         .chain(limits.into_iter().flat_map(|limit| [&limit.allowed, &limit.denied]))
         .chain(of_family(&DUE))
-        .chain([&DUE_CHECKS]);
+        .chain([&DUE_CHECKS, &DUE_ELEMENTS, &DUE_TURNS]);
     totals.into_iter().chain(singles.map(|counter| (counter.name, counter.get())))
 }

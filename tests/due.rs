@@ -147,6 +147,48 @@ on_every_server! {
         expect(&mut con, "DUE.POP q NOW 1000", r#"[["b", 5]]"#);
     }
 
+    /// Done, and due again: the payload stays, attempts start over, and clients that wait are told.
+    fn an_acknowledged_item_can_be_due_again(server: Server) {
+        let mut con = server.connect();
+        let claim = |con: &mut redis::Connection, options: &str| {
+            let row = reply(con, &format!("DUE.CLAIM q {options}"));
+            let parts: Vec<String> = row.trim_matches(['[', ']']).split(", ").map(str::to_owned).collect();
+            (parts[1].clone(), parts[2].clone())
+        };
+        expect(&mut con, "DUE.ADD q DATA h text AT 1 a", "1");
+        let (token, attempt) = claim(&mut con, "LEASE 1ms DATA h");
+        assert_eq!(attempt, "1");
+        wait_until(|| reply(&mut con, "DUE.INFO q").contains("\"due\", 1"));
+        let (token_2, attempt) = claim(&mut con, "DATA h");
+        assert_eq!(attempt, "2");
+        // A token that is no longer held changes nothing.
+        expect(&mut con, &format!("DUE.ACK q AT 5 DATA h {token} a"), "0");
+        for options in ["DATA h AT 5", "AT 5 DATA h"] {
+            let at = reply(&mut con, "ZSCORE q a");
+            expect(&mut con, &format!("DUE.ACK q {options} {token_2} b"), "0");
+            expect(&mut con, "ZSCORE q a", &at);
+        }
+        expect(&mut con, &format!("DUE.ACK q DATA h IN 1d {token_2} a {token_2} a"), "1");
+        expect(&mut con, "HGET h a", "\"text\"");
+        assert!(reply(&mut con, "DUE.INFO q").contains("\"items\", 1, \"due\", 0, \"claimed\", 0"));
+        expect(&mut con, "DUE.ADD q AT 7 a", "0");
+        let (token, attempt) = claim(&mut con, "");
+        assert_eq!(attempt, "1");
+        // One that was triggered meanwhile is due now at the latest.
+        expect(&mut con, "DUE.ADD q AGAIN a", "0");
+        expect(&mut con, &format!("DUE.ACK q IN 1d {token} a"), "1");
+        let (token, _) = claim(&mut con, "");
+        expect(&mut con, "DUE.ADD q AGAIN a", "0");
+        expect(&mut con, &format!("DUE.ACK q AT 3 {token} a"), "1");
+        expect(&mut con, "ZSCORE q a", "\"3\"");
+        let (token, _) = claim(&mut con, "");
+        let mut waiting = server.connect();
+        let waiter = std::thread::spawn(move || reply(&mut waiting, "DUE.POP q BLOCK 0"));
+        wait_until(|| server.info("blocked_clients") == "1");
+        expect(&mut con, &format!("DUE.ACK q AT 9 {token} a"), "1");
+        assert_eq!(waiter.join().expect("a reply"), r#"[["a", 9]]"#);
+    }
+
     fn an_item_is_moved_by_its_holder(server: Server) {
         let mut con = server.connect();
         add(&mut con, 1000, "a", "1");

@@ -12,7 +12,7 @@ const CROWD: usize = 10_000;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// How many connections this process can have, up to so many.
-fn possible(wanted: usize) -> usize {
+pub fn possible(wanted: usize) -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the structure is valid for both calls.
     unsafe {

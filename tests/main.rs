@@ -22,6 +22,7 @@ mod damage;
 mod declared;
 mod documents;
 mod due;
+mod due_bounds;
 mod due_clocks;
 mod due_crowd;
 mod due_effects;

@@ -96,7 +96,7 @@ on_every_server! {
         counts(&server, "DUE.ADD jobs AT 5 a b", &[("calls", 1), ("writes", 1)]);
         counts(&server, "DUE.ACK jobs 1 a 2 b 3 c", &[("calls", 1), ("due_denied", 3)]);
         counts(&server, "DUE.MOVE jobs IN 1h 1 a", &[("calls", 1), ("due_denied", 1)]);
-        counts(&server, "DUE.POP jobs COUNT 2", &[("calls", 1), ("writes", 1)]);
+        counts(&server, "DUE.POP jobs COUNT 2", &[("calls", 1), ("writes", 1), ("due_elements", 2)]);
         counts(&server, "DUE.POP jobs COUNT 0", &[("calls", 1), ("errors", 1)]);
         // What the bounds of the configuration refuse, also on a period of a board.
         expect(&mut con, "RANK.CREATE b PERIOD YEAR y:", "+OK");

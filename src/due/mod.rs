@@ -9,6 +9,7 @@ mod score;
 mod tests;
 
 pub use schedule::{
-    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, ClaimRequest, Dead, TakenItem, Tally,
+    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, ClaimRequest, Dead, NextDue,
+    TakenItem, Tally,
 };
 pub use score::{Claim, ItemState, LeaseEnd, Serials, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS};

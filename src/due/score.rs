@@ -136,6 +136,14 @@ impl Serials {
         self.next.store(number, Relaxed);
     }
 
+    /// A number that is another one in each millisecond and after each claim (splitmix64).
+    pub(super) fn random(&self, now: i64) -> u64 {
+        let claims = self.next.load(Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = claims.wrapping_add(now.cast_unsigned()).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
     fn next(&self) -> i64 {
         let number = self.next.fetch_add(1, Relaxed) & ((1 << SERIAL_BITS) - 1);
         number.cast_signed()

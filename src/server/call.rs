@@ -7,7 +7,7 @@ use std::os::raw::c_int;
 use redis_module::raw::{RedisModuleCtx, RedisModuleString};
 
 use super::api::{args_of, Args, Ctx, Options, Reply, Text};
-use super::module::flags_of;
+use super::module::{flags_of, Turn};
 use super::store::{Effect, Effects};
 use crate::docs::{KeyUse, Keywords};
 use crate::error::Result;
@@ -22,6 +22,8 @@ pub struct Call<'a> {
     /// Microseconds on the server's monotonic clock, if the call is timed.
     began: Cell<Option<u64>>,
     effects: RefCell<Effects<'a>>,
+    /// The server runs the command for a client that waited.
+    is_for_waiter: Cell<bool>,
 }
 
 impl<'a> Call<'a> {
@@ -34,7 +36,15 @@ impl<'a> Call<'a> {
     ) -> Call<'a> {
         // SAFETY: as the caller says.
         let ctx = unsafe { Ctx::new(ctx) };
-        Call { ctx, args, keywords, asked: Cell::new(false), began: Cell::new(None), effects: RefCell::default() }
+        Call {
+            ctx,
+            args,
+            keywords,
+            asked: Cell::new(false),
+            began: Cell::new(None),
+            effects: RefCell::default(),
+            is_for_waiter: Cell::new(false),
+        }
     }
 
     /// The server wants to know the command's keys, not to run it; only for commands with `getkeys-api`.
@@ -110,6 +120,28 @@ impl<'a> Call<'a> {
     /// Propagates what was changed so far, and sends its events.
     pub(super) fn propagate_and_notify(&self) {
         self.effects.borrow_mut().propagate_and_notify(self.ctx);
+    }
+
+    /// All words of the command, its name first, to be kept.
+    pub(super) fn words(&self) -> Box<[Text<'static>]> {
+        // SAFETY: the arguments live as long as the call.
+        unsafe { args_of(self.args) }.map(|arg| arg.text().into_static()).collect()
+    }
+
+    /// For a command that a client waited for: tells that the server runs it.
+    pub fn turn(&self) -> Option<Turn> {
+        let turn = Turn::begin();
+        self.is_for_waiter.set(turn.is_some());
+        turn
+    }
+
+    pub(super) fn is_for_waiter(&self) -> bool {
+        self.is_for_waiter.get()
+    }
+
+    /// Whether anything was changed, as far as it is propagated.
+    pub(super) fn has_written(&self) -> bool {
+        self.effects.borrow().wrote
     }
 
     /// The reply. All changes are propagated and announced before it begins.

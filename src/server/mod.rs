@@ -11,5 +11,7 @@ pub mod tests;
 
 pub use api::{Access, Arg, Args, Caller, Ctx, Options, Reply, Stopwatch, Text};
 pub use call::Call;
-pub use module::{notify_waiters, serve_waiters_first, start, wait, Command, Definition, Runner, WaitRequest};
+pub use module::{
+    notify_waiters, serve_waiters_first, start, wait, Command, Definition, Head, Runner, Turn, WaitRequest,
+};
 pub use store::{Hash, Limiter, ZSet};

@@ -1,22 +1,20 @@
-//! `DUE.ADD`, `DUE.CLAIM`, `DUE.POP`, `DUE.ACK`, `DUE.MOVE` and `DUE.INFO`: arguments, keys, replies and waits. What
-//! happens to the items is in [`crate::due`], and how a client waits in `server/module/waiting`.
+//! `DUE.ADD`, `DUE.CLAIM`, `DUE.POP`, `DUE.ACK`, `DUE.MOVE` and `DUE.INFO`: arguments, keys and replies. What happens to
+//! the items is in [`crate::due`], and how a client waits in `server/module/waiting`.
+
+mod take;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::board::MARKER_START;
 use crate::command;
-use crate::config::check_rows;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::due::{
-    acknowledge, add, add_again, next_due, prolong, tally, Acknowledged, Addition, ClaimRequest, Dead, LeaseEnd,
-    Serials, TakenItem, MAX_DURATION_MS, MAX_NOW_MS, MAX_TIME_MS,
+    acknowledge, add, add_again, prolong, tally, Acknowledged, Addition, LeaseEnd, Serials, MAX_DURATION_MS,
+    MAX_NOW_MS, MAX_TIME_MS,
 };
 use crate::duration::duration_in;
 use crate::error::{Error, Result};
-use crate::server::{
-    notify_waiters, serve_waiters_first, wait as wait_for, Access, Arg, Args, Call, Hash, Reply, Text, WaitRequest,
-    ZSet,
-};
+use crate::server::{notify_waiters, Access, Arg, Args, Call, Hash, Text, ZSet};
 use crate::stats;
 use crate::words::{Setting, Word};
 use crate::zset::{Condition, SortedSet};
@@ -27,7 +25,7 @@ command! { ADD = add_items;
     .fast().reports_keys().keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::dynamic(KeyUse::Change)])
 }
 
-command! { CLAIM = claim;
+command! { CLAIM = take::claim;
     Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] giveup:[ATTEMPTS attempts:n {DEAD dead:key}] [DATA hash] \
     [BLOCK timeout] [NOW ms]",
     "Leases due items, or blocks until one is due.",
@@ -36,15 +34,15 @@ command! { CLAIM = claim;
     .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::dynamic(KeyUse::Change), KeySpec::dynamic(KeyUse::Read)])
 }
 
-command! { POP = pop;
+command! { POP = take::pop;
     Doc::remove("due.pop", "key [COUNT count:n] [DATA hash] [BLOCK timeout] [NOW ms]",
     "Removes and returns due items, or blocks until one is due.", "O(M*log(N)) with M items removed.")
     .fast().blocking().reports_keys().keys(&[KeySpec::at(1, KeyUse::Pop), KeySpec::dynamic(KeyUse::Pop)])
 }
 
 command! { ACK = ack;
-    Doc::remove("due.ack", "key [DATA hash] claim:{token item} ...",
-    "Removes claimed items that are done.", "O(log(N)) for each item.")
+    Doc::remove("due.ack", "key [DATA hash] time:[AT ms|IN duration] claim:{token item} ...",
+    "Removes claimed items that are done, or makes them due again.", "O(log(N)) for each item.")
     .fast().reports_keys().keys(&[KeySpec::at(1, KeyUse::Change), KeySpec::dynamic(KeyUse::Delete)])
 }
 
@@ -58,12 +56,6 @@ command! { INFO = info;
     Doc::read("due.info", "key [NOW ms]", "Returns the number of items in a schedule, and when the next one is due.",
     "O(log(N)+C) with C items claimed.")
 }
-
-const DEFAULT_LEASE_MS: u64 = 30_000;
-/// One call must not stop the server for long.
-const MAX_COUNT: u64 = 10_000;
-/// The largest value of `ATTEMPTS`. A score has room for one attempt more.
-const MAX_ATTEMPTS: u64 = 30;
 
 static SERIALS: Serials = Serials::starting_from(0);
 
@@ -178,103 +170,22 @@ fn other_key<'a>(
     Ok(key)
 }
 
-fn claim<'c>(call: &'c Call<'c>) -> Result<()> {
-    take(call, true)
-}
-
-fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
-    take(call, false)
-}
-
-fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
-    let asked = call.asks_for_keys();
-    let options = TakeOptions::parse(call, claims);
-    if asked {
-        return Ok(());
-    }
-    let options = options?;
-    let key = options.key;
-    let now = options.now.unwrap_or_else(|| call.ctx.now()).clamp(0, MAX_NOW_MS);
-    let until = options.lease_ms.map(|ms| LeaseEnd::new(now.saturating_add(ms))).transpose()?;
-    if options.count > 1 || options.dead.is_some() {
-        call.start_timing();
-    }
-    // Clients that wait have arrived earlier, so they are served first.
-    serve_waiters_first(call, &key);
-    let mut schedule = open(call, key.clone(), Access::Write)?;
-    let access = if claims { Access::Read } else { Access::Write };
-    let mut hash = options.hash.map(|hash| Hash::of_command(call, hash, access)).transpose()?;
-    let mut dead_items = options.dead.as_ref().map(|(_, dead)| open(call, dead.clone(), Access::Write)).transpose()?;
-    let dead = dead_items.as_mut().zip(options.dead.as_ref());
-    let dead = dead.map(|(items, (attempts, _))| Dead { attempts: *attempts, items });
-    let taken = ClaimRequest { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead);
-    if let Some((_, dead)) = &options.dead {
-        notify_waiters(call, dead, now);
-    }
-    if let (true, Some(ms)) = (taken.is_empty() && call.ctx.may_block(), options.block_ms) {
-        let wait = WaitRequest {
-            command: if claims { c"DUE.CLAIM" } else { c"DUE.POP" },
-            args: std::iter::once(key.clone()).chain(options.args_to_repeat).collect(),
-            needs_memory: claims,
-            own_now: options.now,
-            timeout_ms: Some(ms).filter(|ms| *ms > 0),
-        };
-        if wait_for(call, &key, &wait, next_due(&mut schedule)) {
-            return Ok(());
-        }
-    }
-    let texts = hash.as_mut().map(|hash| payloads(hash, &taken, !claims));
-    reply_items(&call.reply(), &taken, texts.as_deref());
-    Ok(())
-}
-
-/// The payloads of items that were claimed or popped. Those of popped items are removed.
-fn payloads<'c>(hash: &mut Hash<'c>, taken: &[TakenItem<Text>], remove: bool) -> Vec<Option<Text<'c>>> {
-    let payload = |taken: &TakenItem<Text>| {
-        let text = hash.get(taken.item.bytes());
-        if remove {
-            hash.remove(taken.item.bytes());
-        }
-        text
-    };
-    taken.iter().map(payload).collect()
-}
-
-fn reply_items(reply: &Reply, taken: &[TakenItem<Text>], texts: Option<&[Option<Text>]>) {
-    reply.array(taken.len() as u64);
-    for (i, taken_item) in taken.iter().enumerate() {
-        let text = texts.map(|texts| texts.get(i).and_then(Option::as_ref));
-        reply.array(2 + 2 * u64::from(taken_item.claim.is_some()) + u64::from(text.is_some()));
-        reply.bulk(taken_item.item.bytes());
-        if let Some(claim) = taken_item.claim {
-            reply.integer(claim.token());
-            reply.integer(claim.attempt);
-        }
-        reply.integer(taken_item.due);
-        match text {
-            Some(Some(text)) => reply.bulk(text.bytes()),
-            Some(None) => reply.null(),
-            None => {}
-        }
-    }
-}
-
 fn ack<'c>(call: &'c Call<'c>) -> Result<()> {
     let asked = call.asks_for_keys();
-    let request = parse_ack(call);
+    let request = AckArgs::parse(call);
     if asked {
         return Ok(());
     }
-    let (key, hash, claims) = request?;
+    let AckArgs { key, hash, again_at, claims } = request?;
     let mut schedule = open(call, key.clone(), Access::Write)?;
     let mut hash = hash.map(|hash| Hash::of_command(call, hash, Access::Write)).transpose()?;
     let now = call.ctx.now().clamp(0, MAX_NOW_MS);
-    let Acknowledged { again, done } = acknowledge(&mut schedule, &claims, now);
+    let Acknowledged { next_due, again, done } = acknowledge(&mut schedule, &claims, now, again_at);
     if let Some(hash) = &mut hash {
         done.iter().for_each(|item| hash.remove(item.bytes()));
     }
-    if again > 0 {
-        notify_waiters(call, &key, now);
+    if let Some(due) = next_due {
+        notify_waiters(call, &key, due);
     }
     let held = again + done.len();
     stats::DUE.denied.add((claims.len() - held) as u64);
@@ -282,22 +193,39 @@ fn ack<'c>(call: &'c Call<'c>) -> Result<()> {
     Ok(())
 }
 
-/// The schedule, the hash of payloads, tokens and items.
-type AckArgs<'a> = (Text<'a>, Option<Text<'a>>, Vec<(i64, Text<'a>)>);
+struct AckArgs<'a> {
+    key: Text<'a>,
+    /// The hash of payloads.
+    hash: Option<Text<'a>>,
+    /// When the items are due again.
+    again_at: Option<i64>,
+    /// Tokens and items.
+    claims: Vec<(i64, Text<'a>)>,
+}
 
-fn parse_ack<'a>(call: &'a Call<'a>) -> Result<AckArgs<'a>> {
-    let mut args = call.args();
-    let key = own_key(call, &mut args, KeyUse::Change)?;
-    let mut hash = None;
-    if args.next_if("DATA") {
-        hash = Some(other_key(call, &mut args, "DATA", KeyUse::Delete, &[&key])?);
+impl<'a> AckArgs<'a> {
+    fn parse(call: &'a Call<'a>) -> Result<AckArgs<'a>> {
+        let mut args = call.args();
+        let key = own_key(call, &mut args, KeyUse::Change)?;
+        let (mut hash, mut again_at) = (Setting::default(), Setting::default());
+        loop {
+            match args.peek() {
+                Some(word) if word.is("AT") => again_at.set(time(&mut args, call.ctx.now())?, "AT")?,
+                Some(word) if word.is("IN") => again_at.set(time(&mut args, call.ctx.now())?, "IN")?,
+                Some(word) if word.is("DATA") => {
+                    args.next();
+                    hash.set(other_key(call, &mut args, "DATA", KeyUse::Delete, &[&key])?, "DATA")?;
+                }
+                _ => break,
+            }
+        }
+        let mut claims = Vec::new();
+        while !args.is_empty() || claims.is_empty() {
+            let token = token(args.required()?)?;
+            claims.push((token, args.text()?));
+        }
+        Ok(AckArgs { key, hash: hash.get(), again_at: again_at.get(), claims })
     }
-    let mut claims = Vec::new();
-    while !args.is_empty() || claims.is_empty() {
-        let token = token(args.required()?)?;
-        claims.push((token, args.text()?));
-    }
-    Ok((key, hash, claims))
 }
 
 fn move_item<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -332,7 +260,6 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
     let now = now.get().unwrap_or_else(|| call.ctx.now()).clamp(0, MAX_NOW_MS);
     let mut schedule = open(call, key, Access::Read)?;
     let tally = tally(&mut schedule, now)?;
-    let next = next_due(&mut schedule);
     let reply = call.reply();
     reply.map(5);
     let counts = [("items", tally.items), ("due", tally.due), ("claimed", tally.claimed), ("invalid", tally.invalid)];
@@ -341,77 +268,8 @@ fn info<'c>(call: &'c Call<'c>) -> Result<()> {
         reply.count(count);
     }
     reply.bulk(b"next_ms");
-    reply.integer(next.unwrap_or(-1));
+    reply.integer(tally.next_due.unwrap_or(-1));
     Ok(())
-}
-
-struct TakeOptions<'a> {
-    key: Text<'a>,
-    count: usize,
-    /// `None` for `DUE.POP`.
-    lease_ms: Option<i64>,
-    /// Attempts, and the key of items that were claimed as often.
-    dead: Option<(i64, Text<'a>)>,
-    hash: Option<Text<'a>>,
-    block_ms: Option<u64>,
-    now: Option<i64>,
-    /// The arguments of all options but `BLOCK` and `NOW`: the command that is run for a client when its wait ends.
-    args_to_repeat: Vec<Text<'a>>,
-}
-
-impl<'a> TakeOptions<'a> {
-    fn parse(call: &'a Call<'a>, claims: bool) -> Result<TakeOptions<'a>> {
-        let mut args = call.args();
-        let (own_use, hash_use) = if claims { (KeyUse::Update, KeyUse::Read) } else { (KeyUse::Pop, KeyUse::Pop) };
-        let key = own_key(call, &mut args, own_use)?;
-        let (mut count, mut lease_ms, mut attempts) = (Setting::default(), Setting::default(), Setting::default());
-        let (mut block_ms, mut now) = (Setting::default(), Setting::default());
-        let (mut dead, mut hash) = (Setting::default(), Setting::default());
-        let mut args_to_repeat = Vec::new();
-        while let Some(arg) = args.next() {
-            let value = args.peek();
-            match arg.upper().as_slice() {
-                b"COUNT" => count.set(args.value_of("COUNT")?.number_in("COUNT", 1..=MAX_COUNT)?, "COUNT")?,
-                b"LEASE" if claims => lease_ms.set(duration(&mut args, "LEASE", 1)?, "LEASE")?,
-                b"ATTEMPTS" if claims => {
-                    attempts.set(args.value_of("ATTEMPTS")?.number_in("ATTEMPTS", 1..=MAX_ATTEMPTS)?, "ATTEMPTS")?;
-                }
-                b"DEAD" if claims => {
-                    let others: Vec<&Text> = std::iter::once(&key).chain(hash.as_ref()).collect();
-                    dead.set(other_key(call, &mut args, "DEAD", KeyUse::Change, &others)?, "DEAD")?;
-                }
-                b"DATA" => {
-                    let others: Vec<&Text> = std::iter::once(&key).chain(dead.as_ref()).collect();
-                    hash.set(other_key(call, &mut args, "DATA", hash_use, &others)?, "DATA")?;
-                }
-                b"BLOCK" => {
-                    block_ms.set(duration(&mut args, "BLOCK", 0)?, "BLOCK")?;
-                    continue;
-                }
-                b"NOW" => {
-                    now.set(clock(&mut args)?, "NOW")?;
-                    continue;
-                }
-                _ => return Err(Error::unknown_option(arg.bytes())),
-            }
-            args_to_repeat.extend(std::iter::once(arg).chain(value).map(Arg::text));
-        }
-        let count = count.get().unwrap_or(1);
-        check_rows(count)?;
-        if attempts.is_set() != dead.is_set() {
-            return Err(Error::only_together("ATTEMPTS", "DEAD"));
-        }
-        Ok(TakeOptions {
-            key,
-            count: usize::try_from(count).unwrap_or(1),
-            lease_ms: claims.then(|| lease_ms.get().unwrap_or(DEFAULT_LEASE_MS).cast_signed()),
-            dead: attempts.get().map(u64::cast_signed).zip(dead.get()),
-            hash: hash.get(),
-            block_ms: block_ms.get(),
-            now: now.get(),
-            args_to_repeat,
-        })
-    }
 }
 
 /// `AT ms` or `IN duration`, as a Unix time in milliseconds.

@@ -155,13 +155,17 @@ impl explore::World for Schedule {
             }
             let held = ITEMS.map(|item| self.tokens[client][usize::from(item)].map(|_| place(client, item)));
             for got in held.into_iter().flatten() {
-                acts.push(Act::Of(client, Step::Ack { got: vec![got] }));
-                acts.push(Act::Of(client, Step::Ack { got: vec![got, got] }));
+                for again_at in [None, Some(now), Some(now + 1)] {
+                    acts.push(Act::Of(client, Step::Ack { got: vec![got], again_at }));
+                }
+                acts.push(Act::Of(client, Step::Ack { got: vec![got, got], again_at: None }));
                 let ends = [now - 1, now, now + 1, now + 2];
                 acts.extend(ends.map(|until| Act::Of(client, Step::Move { got, until })));
             }
             if let [Some(first), Some(second)] = held {
-                acts.push(Act::Of(client, Step::Ack { got: vec![first, second] }));
+                for again_at in [None, Some(now + 1)] {
+                    acts.push(Act::Of(client, Step::Ack { got: vec![first, second], again_at }));
+                }
             }
             if self.tokens[client] != [None; 2] {
                 acts.push(Act::Dies(client));

@@ -53,6 +53,8 @@ pub(super) enum Step {
     /// With the token that some worker got once, of any item.
     Ack {
         got: Vec<usize>,
+        /// When the items are due again.
+        again_at: Option<i64>,
     },
     Move {
         got: usize,
@@ -92,7 +94,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (1_usize..5, 1_i64..60, proptest::option::of(1_i64..4))
             .prop_map(|(count, lease, attempts)| Step::Claim { count, lease, attempts }),
         1 => (1_usize..3).prop_map(|count| Step::Pop { count }),
-        4 => proptest::collection::vec(0_usize..1000, 1..4).prop_map(|got| Step::Ack { got }),
+        4 => (proptest::collection::vec(0_usize..1000, 1..4), proptest::option::weighted(0.3, time.clone()))
+            .prop_map(|(got, again_at)| Step::Ack { got, again_at }),
         3 => (0_usize..1000, time.clone()).prop_map(|(got, until)| Step::Move { got, until }),
         1 => (0_i64..1 << 52, item.clone()).prop_map(|(token, item)| Step::Forge { token, item }),
         5 => time.prop_map(|to| Step::Clock { to }),
@@ -127,11 +130,11 @@ impl World {
             Step::Again { item } => self.add_again(item),
             Step::Claim { count, lease, attempts } => self.take(count, Some(lease), attempts),
             Step::Pop { count } => self.take(count, None, None),
-            Step::Ack { ref got } => {
+            Step::Ack { ref got, again_at } => {
                 let claims = got.iter().filter_map(|got| self.given_once(*got));
-                self.acknowledge(claims.map(|(item, token)| (token, item)).collect());
+                self.acknowledge(claims.map(|(item, token)| (token, item)).collect(), again_at);
             }
-            Step::Forge { token, item } => self.acknowledge(vec![(token, item)]),
+            Step::Forge { token, item } => self.acknowledge(vec![(token, item)], None),
             Step::Move { got, until } => {
                 let Some((item, token)) = self.given_once(got) else { return };
                 let held = self.holds(token, item);
@@ -220,7 +223,9 @@ impl World {
         let mut graves = self.dead.clone();
         dead.iter().for_each(|item| graves.insert(self.now as f64, &[*item]));
         let bury = attempts.map(|attempts| Dead { attempts, items: &mut self.dead });
-        let rows = ClaimRequest { count, until }.take(&mut self.list, self.now, &self.serials, bury);
+        let rows = ClaimRequest { count, until }
+            .take(&mut self.list, self.now, &self.serials, bury, |found| Ok(Some(found)))
+            .unwrap();
         assert_eq!(rows.iter().map(|row| (row.due, row.item[0])).collect::<Vec<_>>(), expected);
         assert_eq!(self.dead, graves);
         assert!(dead.iter().all(|item| self.list.score(&element(*item)).is_none()));
@@ -245,16 +250,19 @@ impl World {
         }
     }
 
-    fn acknowledge(&mut self, claims: Vec<(i64, u8)>) {
+    fn acknowledge(&mut self, claims: Vec<(i64, u8)>, again_at: Option<i64>) {
         let before = self.list.clone();
         let named: Vec<_> = claims.iter().map(|(token, item)| (*token, element(*item))).collect();
-        let got = acknowledge(&mut self.list, &named, self.now);
-        let (mut again, mut done) = (0, Vec::new());
+        let got = acknowledge(&mut self.list, &named, self.now, again_at);
+        let (mut next_due, mut again, mut done) = (None::<i64>, 0, Vec::new());
         for (token, item) in &claims {
             match self.known.get_mut(item) {
                 Some(known) if known.held.is_none_or(|(own, _)| own != *token) => {}
-                Some(known) if known.again => {
-                    *known = Known { due: self.now, held: None, again: false };
+                Some(known) if known.again || again_at.is_some() => {
+                    let now = if known.again { self.now } else { i64::MAX };
+                    let due = again_at.unwrap_or(i64::MAX).min(now);
+                    *known = Known { due, held: None, again: false };
+                    next_due = Some(next_due.map_or(due, |other| other.min(due)));
                     again += 1;
                 }
                 Some(_) => {
@@ -264,7 +272,7 @@ impl World {
                 None => {}
             }
         }
-        assert_eq!((got.again, got.done), (again, done.iter().collect()));
+        assert_eq!((got.next_due, got.again, got.done), (next_due, again, done.iter().collect()));
         if again == 0 && done.is_empty() {
             assert_eq!(self.list, before, "a stale token changed something");
         }
@@ -290,9 +298,10 @@ impl World {
             due: self.due().len() as u64,
             claimed: live,
             invalid: self.list.len() - self.known.len() as u64,
+            next_due: self.known.values().map(|known| known.due).min(),
         };
         assert_eq!(tally(&mut self.list, self.now), Ok(expected));
-        assert_eq!(next_due(&mut self.list), self.known.values().map(|known| known.due).min());
+        assert_eq!(next_due(&mut self.list).at, expected.next_due);
     }
 }
 
@@ -317,7 +326,7 @@ proptest! {
 }
 
 fn acknowledges(list: &mut MemorySet, token: i64) -> bool {
-    acknowledge(list, &[(token, element(7))], TODAY).done == [&element(7)]
+    acknowledge(list, &[(token, element(7))], TODAY, None).done == [&element(7)]
 }
 
 #[test]
@@ -325,8 +334,9 @@ fn an_expired_lease_is_acknowledged_until_somebody_claims_or_moves_the_item() {
     let mut list = MemorySet::default();
     let serials = Serials::starting_from(0);
     let claim = |list: &mut MemorySet, now: i64| {
-        let rows =
-            ClaimRequest { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
+        let rows = ClaimRequest { count: 1, until: Some(end(TODAY + now + 10)) }
+            .take(list, TODAY + now, &serials, None, |found| Ok(Some(found)))
+            .unwrap();
         rows.first().map(|row| row.claim.unwrap().token())
     };
     add(&mut list, &element(7), TODAY + 100, TODAY, Condition::Any);
@@ -349,15 +359,16 @@ fn a_live_claim_is_not_moved_by_an_addition_and_a_lapsed_one_is() {
     let mut list = MemorySet::default();
     let serials = Serials::starting_from(0);
     let claim = |list: &mut MemorySet, now: i64| {
-        let rows =
-            ClaimRequest { count: 1, until: Some(end(TODAY + now + 10)) }.take(list, TODAY + now, &serials, None);
+        let rows = ClaimRequest { count: 1, until: Some(end(TODAY + now + 10)) }
+            .take(list, TODAY + now, &serials, None, |found| Ok(Some(found)))
+            .unwrap();
         rows.first().map(|row| row.claim.unwrap().token())
     };
     add(&mut list, &element(7), TODAY + 100, TODAY, Condition::Any);
     let token = claim(&mut list, 100).unwrap();
     assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 109, Condition::Any), Addition::Refused);
-    assert_eq!(next_due(&mut list), Some(TODAY + 110));
+    assert_eq!(next_due(&mut list).at, Some(TODAY + 110));
     assert_eq!(add(&mut list, &element(7), TODAY + 200, TODAY + 110, Condition::Any), Addition::Existing);
-    assert_eq!(next_due(&mut list), Some(TODAY + 200));
+    assert_eq!(next_due(&mut list).at, Some(TODAY + 200));
     assert!(!acknowledges(&mut list, token));
 }

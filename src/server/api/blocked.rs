@@ -72,25 +72,20 @@ impl Ctx<'_> {
     }
 }
 
-/// Longer than any iteration of the server's event loop.
-const OVERDUE_MS: i64 = -1_000;
-
 /// A timer that fires once. After that it does not have to be stopped.
 pub struct Timer {
     id: RedisModuleTimerID,
 }
 
 impl Timer {
-    /// Fires after this many milliseconds. A timer that is started by another timer with 0 fires in the same iteration of
-    /// the server's event loop.
+    /// Fires after this many milliseconds. One that is started by a timer fires in a later turn of the server's loop.
     pub fn start(
         ctx: Ctx,
         ms: u64,
         fire: unsafe extern "C" fn(*mut RedisModuleCtx, *mut c_void),
         data: *mut c_void,
     ) -> Timer {
-        // The server fires what should have fired when its turn began, and waits for at least a millisecond otherwise.
-        let ms = if ms == 0 { OVERDUE_MS } else { i64::try_from(ms).unwrap_or(i64::MAX) };
+        let ms = i64::try_from(ms).unwrap_or(i64::MAX);
         // SAFETY: the context is alive; the callback lives as long as the module, which the server does not unload while
         // it has a timer.
         Timer { id: unsafe { api!(RedisModule_CreateTimer)(ctx.raw(), ms, Some(fire), data) } }

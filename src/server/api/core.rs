@@ -37,22 +37,6 @@ impl Refusal {
     }
 }
 
-/// A reply that outlives the call: a server before 7.2 must free its own while the context of the call is alive.
-#[derive(Debug, PartialEq, Eq)]
-pub enum SavedReply {
-    Integer(i64),
-    Bulk(Vec<u8>),
-    Array(Vec<SavedReply>),
-    Error(String),
-    Null,
-}
-
-impl SavedReply {
-    pub fn is_empty_array(&self) -> bool {
-        matches!(self, SavedReply::Array(elements) if elements.is_empty())
-    }
-}
-
 /// A reply of a core command, or an element of one.
 #[derive(Clone, Copy)]
 struct ReplyPart<'r> {
@@ -97,16 +81,6 @@ impl<'r> ReplyPart<'r> {
             let raw = unsafe { api!(RedisModule_CallReplyArrayElement)(self.raw, index) };
             (!raw.is_null()).then_some(ReplyPart { raw, lives: PhantomData })
         })
-    }
-
-    fn save(self) -> SavedReply {
-        match self.kind() {
-            raw::REDISMODULE_REPLY_INTEGER => SavedReply::Integer(self.integer()),
-            raw::REDISMODULE_REPLY_STRING => SavedReply::Bulk(self.bytes().to_vec()),
-            raw::REDISMODULE_REPLY_ERROR => SavedReply::Error(String::from_utf8_lossy(self.bytes()).into_owned()),
-            raw::REDISMODULE_REPLY_ARRAY => SavedReply::Array(self.elements().map(ReplyPart::save).collect()),
-            _ => SavedReply::Null,
-        }
     }
 }
 
@@ -236,23 +210,29 @@ impl<'c> Ctx<'c> {
         reply.err().map(|error| Refusal::of(&error))
     }
 
-    /// Runs a write command as a user (`None`: one who may do everything); `None` if the user may not. The flag `S` makes
-    /// the server refuse it as it refuses clients: without enough replicas, after an error of the disk, on a replica. A
-    /// refusal is an error as a reply (`E`): Valkey 9.1 crashes if `S` has to refuse a call without that flag. Memory and
-    /// pauses are no reasons for it.
-    pub fn run_for(self, user: Option<&Text>, command: &CStr, args: &[&Text]) -> Option<SavedReply> {
-        let name = Text::new(command.to_bytes());
-        let mut words: Vec<*mut RedisModuleString> =
-            std::iter::once(&name).chain(args.iter().copied()).map(Text::raw).collect();
+    /// Asks the server to run one of the module's write commands for a user (`None`: one who may do everything), given by
+    /// its name and its words. Returns false if the user may not run it. The flag `S` makes the server refuse it as it
+    /// refuses clients: without enough replicas, after an error of the disk, on a replica. A refusal is an error as a
+    /// reply (`E`): Valkey 9.1 crashes if `S` has to refuse a call without that flag. Memory and pauses are no reasons
+    /// for it. Whether the command was run, and what came of it, the command itself has to say.
+    pub fn run_for(self, user: Option<&Text>, command: &CStr, words: &[Text]) -> bool {
+        let mut words: Vec<*mut RedisModuleString> = words.iter().map(Text::raw).collect();
         if !user_may_run(user, &mut words) {
-            return None;
+            return false;
         }
-        // SAFETY: the strings are alive during the call.
-        let reply = unsafe {
-            let args_of_command = words.as_mut_ptr().add(1);
-            api!(RedisModule_Call)(self.raw(), command.as_ptr(), c"!SEv".as_ptr(), args_of_command, args.len())
-        };
-        Some(CallReply::new(reply).map_or(SavedReply::Null, |reply| reply.part().save()))
+        let args = words.get_mut(1..).unwrap_or_default();
+        // SAFETY: the strings are alive during the call; a reply is ours, and freed once.
+        unsafe {
+            let (format, count) = (c"!SEv".as_ptr(), args.len());
+            drop(CallReply::new(api!(RedisModule_Call)(
+                self.raw(),
+                command.as_ptr(),
+                format,
+                args.as_mut_ptr(),
+                count,
+            )));
+        }
+        true
     }
 
     /// `ZSCAN`: the next cursor, and elements.

@@ -23,7 +23,7 @@ mod text;
 
 pub use blocked::{on_cron, Blocked, Timer};
 pub use context::{Ctx, EventClass};
-pub use core::{Refusal, SavedReply};
+pub use core::Refusal;
 pub use core_commands::CoreCommand;
 pub use key::{Access, Key, KeyType};
 pub use reply::Reply;

@@ -5,7 +5,6 @@ use std::ffi::CString;
 use std::os::raw::{c_int, c_long};
 
 use super::context::Ctx;
-use super::core::SavedReply;
 use serde_json::value::RawValue;
 
 use crate::board::{as_string, Value};
@@ -117,21 +116,6 @@ impl<'c> Reply<'c> {
         let message = CString::new(message).unwrap_or_default();
         // SAFETY: context and message are alive.
         unsafe { api!(RedisModule_ReplyWithError)(self.ctx.raw(), message.as_ptr()) }
-    }
-
-    pub fn saved(&self, reply: &SavedReply) {
-        match reply {
-            SavedReply::Integer(value) => self.integer(*value),
-            SavedReply::Bulk(bytes) => self.bulk(bytes),
-            SavedReply::Array(elements) => {
-                self.array(elements.len() as u64);
-                elements.iter().for_each(|element| self.saved(element));
-            }
-            SavedReply::Error(message) => {
-                self.error(message);
-            }
-            SavedReply::Null => self.null(),
-        }
     }
 
     /// The server's own error for a wrong number of arguments.

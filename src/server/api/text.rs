@@ -1,6 +1,7 @@
 //! The server's strings: arguments, which are borrowed, and strings to which the module holds a reference.
 
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 use redis_module::raw::RedisModuleString;
@@ -76,6 +77,17 @@ impl<'a> Text<'a> {
     pub unsafe fn take(raw: *mut RedisModuleString) -> Option<Text<'a>> {
         // Lazily: a `Text` made and dropped for a null pointer would free it.
         (!raw.is_null()).then(|| Text::own(raw))
+    }
+
+    /// The same string, kept for as long as it is needed: an argument is retained, not copied.
+    pub fn into_static(self) -> Text<'static> {
+        if !self.owned {
+            // SAFETY: the string is alive.
+            unsafe { api!(RedisModule_RetainString)(ptr::null_mut(), self.raw) };
+        }
+        // The reference passes on.
+        let text = ManuallyDrop::new(self);
+        Text::own(text.raw)
     }
 
     /// Whether it is the same string, or one with the same bytes.

@@ -16,7 +16,7 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleInfoCtx, RedisModuleStr
 
 pub(super) use command_info::flags_of;
 use command_info::set_command_info;
-pub use waiting::{notify_waiters, serve_waiters_first, wait, WaitRequest};
+pub use waiting::{notify_waiters, serve_waiters_first, wait, Head, Turn, WaitRequest};
 
 use super::api::{CoreCommand, Ctx};
 use super::store::subscribe;
@@ -119,7 +119,7 @@ unsafe fn run(
     if !guarded(|| handle(&call, runner)) {
         guarded(|| {
             runner.family.called();
-            fail(&call, runner, &Error::internal());
+            fail(&call, runner, Error::internal());
         });
     }
     raw::REDISMODULE_OK as c_int
@@ -136,7 +136,7 @@ fn handle<'c>(call: &'c Call<'c>, runner: &Runner) {
     }
     match result {
         Ok(()) => call.propagate_and_notify(),
-        Err(error) => fail(call, runner, &error),
+        Err(error) => fail(call, runner, error),
     }
     if let Some(micros) = call.time_taken() {
         stats::SLOWEST.note(runner.name, micros);
@@ -144,9 +144,12 @@ fn handle<'c>(call: &'c Call<'c>, runner: &Runner) {
 }
 
 #[cold]
-fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: &Error) {
-    runner.family.failed(error);
+fn fail<'c>(call: &'c Call<'c>, runner: &Runner, error: Error) {
+    runner.family.failed(&error);
     let reply = call.reply();
+    if call.is_for_waiter() {
+        return waiting::fail_turn(call, error);
+    }
     match error.kind() {
         ErrorKind::Arity => reply.wrong_arity(),
         _ => reply.error(&error.to_string()),

@@ -109,6 +109,8 @@ impl Noted<'_> {
 #[derive(Default)]
 pub struct Effects<'a> {
     noted: SmallVec<[Noted<'a>; 4]>,
+    /// Changes were propagated.
+    pub wrote: bool,
 }
 
 impl<'a> Effects<'a> {
@@ -124,6 +126,7 @@ impl<'a> Effects<'a> {
         // Should something panic, no change is propagated again.
         let effects = ClearOnDrop(self);
         stats::WRITES.add(1);
+        effects.0.wrote = true;
         effects.0.propagate(ctx);
         effects.0.notify(ctx);
     }

@@ -22,12 +22,33 @@ impl Now {
     }
 }
 
+/// How long clients are served before the server runs what others sent.
+const TURN_MICROS: u64 = 1_000;
+
+/// The time of one turn.
+#[derive(Clone, Copy)]
+pub struct Budget {
+    ends: u64,
+}
+
+impl Budget {
+    pub fn start(ctx: Ctx) -> Budget {
+        Budget { ends: ctx.monotonic_micros().saturating_add(TURN_MICROS) }
+    }
+
+    pub fn is_spent(&self, ctx: Ctx) -> bool {
+        ctx.monotonic_micros() >= self.ends
+    }
+}
+
 /// Regular checks are at multiples of this many milliseconds, so that the server wakes up for many keys at once.
 const BUCKET_MS: u64 = 10;
 /// A key is checked this often, in milliseconds, if clients wait for few keys.
 const SHORTEST_MS: u64 = 100;
 /// A key is checked at least this often, in milliseconds, for however many keys clients wait.
 const LONGEST_MS: u64 = 500;
+/// A key is checked this often, in milliseconds, if its checks are costly.
+const COSTLY_MS: u64 = 1_000;
 /// How many keys may be checked in a millisecond before each is checked less often.
 const KEYS_PER_MS: u64 = 20;
 /// How many keys with successive ids are checked together. What belongs to them is often close together in memory,
@@ -42,6 +63,11 @@ pub fn regular_check(ticks: u64, id: u64, keys: u64) -> u64 {
     let next = (ticks / BUCKET_MS).saturating_add(1);
     let wait = (id / TOGETHER % buckets + buckets - next % buckets) % buckets;
     next.saturating_add(wait).saturating_mul(BUCKET_MS)
+}
+
+/// When a key is checked next whose checks are costly.
+pub fn costly_check(ticks: u64) -> u64 {
+    ticks.saturating_add(COSTLY_MS)
 }
 
 #[cfg(test)]

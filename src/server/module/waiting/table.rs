@@ -1,21 +1,24 @@
 //! Which clients wait, for which key, in which order, and which check of a key is next. It reads and writes no keys.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
+use std::ops::Bound;
 use std::os::raw::c_int;
+use std::rc::Rc;
 
-use super::clock::Now;
+use super::clock::{Budget, Now};
+use super::Look;
 use crate::server::api::{Blocked, Ctx, Text, Timer};
 
 /// A client that waits, and the command to run for it when something is due.
-#[derive(Clone)]
 pub struct Waiter {
     pub blocked: Blocked,
     /// The name of its user; `None` for a client that may do everything.
     pub user: Option<Text<'static>>,
     pub command: &'static CStr,
-    /// Without `BLOCK` and `NOW`.
-    pub args: Vec<Text<'static>>,
+    /// All words of the command: the client's own strings, which it keeps while it waits.
+    pub words: Box<[Text<'static>]>,
     /// The server refuses the command while it has no memory for it.
     pub needs_memory: bool,
     /// How many milliseconds its own clock, which it gave with `NOW`, is ahead of the monotonic one.
@@ -26,10 +29,13 @@ pub struct Waiter {
 
 /// The clients that wait for one key.
 pub struct Queue {
-    pub database: c_int,
-    pub name: Text<'static>,
+    pub key: KeyName<'static>,
+    /// How to find out when something is due.
+    pub look: Look,
+    /// The last look was costly.
+    pub is_costly: bool,
     /// In the order of arrival.
-    waiters: BTreeMap<u64, Waiter>,
+    waiters: BTreeMap<u64, Rc<Waiter>>,
     /// The deadline and the arrival of each client that has a deadline.
     deadlines: BTreeSet<(u64, u64)>,
     /// [`Waiter::own_clock`] and the arrival of each client that has one.
@@ -38,19 +44,54 @@ pub struct Queue {
     next_check: Option<u64>,
 }
 
+/// A key of a database. Names are shared, not copied.
+#[derive(Clone)]
+pub struct KeyName<'n> {
+    pub database: c_int,
+    pub name: Text<'n>,
+}
+
+impl KeyName<'_> {
+    fn parts(&self) -> (c_int, &[u8]) {
+        (self.database, self.name.bytes())
+    }
+}
+
+impl PartialEq for KeyName<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for KeyName<'_> {}
+
+impl PartialOrd for KeyName<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for KeyName<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
 pub struct Table {
     /// By their ids. An id is used again once nobody waits for its key.
     queues: BTreeMap<u64, Queue>,
     /// Lower ids that no queue has.
     free: BTreeSet<u64>,
-    ids: BTreeMap<(c_int, Vec<u8>), u64>,
+    ids: BTreeMap<KeyName<'static>, u64>,
     /// The queue and the arrival of each client.
     positions: BTreeMap<Blocked, (u64, u64)>,
     last_arrival: u64,
     /// When the key of each queue is checked next, and the id of the queue.
     checks: BTreeSet<(u64, u64)>,
-    /// The timer for the first of these checks, and when it fires.
-    pub timer: Option<(Timer, u64)>,
+    /// When a timer fires, and the timer: one for the first check, or several for as many checks that are overdue.
+    timers: Vec<(u64, Timer)>,
+    /// What is left of the time of this turn, if another timer fires in it.
+    pub turn: Option<Budget>,
 }
 
 // SAFETY: only the main thread uses the table. The lock around it only satisfies the compiler.
@@ -65,7 +106,8 @@ impl Table {
             positions: BTreeMap::new(),
             last_arrival: 0,
             checks: BTreeSet::new(),
-            timer: None,
+            timers: Vec::new(),
+            turn: None,
         }
     }
 
@@ -77,11 +119,12 @@ impl Table {
         self.ids.len()
     }
 
-    pub fn id_of(&self, database: c_int, name: &[u8]) -> Option<u64> {
-        if self.ids.is_empty() {
-            return None;
-        }
-        self.ids.get(&(database, name.to_vec())).copied()
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    pub fn id_of(&self, key: &KeyName) -> Option<u64> {
+        self.ids.get(key).copied()
     }
 
     pub fn queue(&mut self, id: u64) -> Option<&mut Queue> {
@@ -89,10 +132,10 @@ impl Table {
     }
 
     /// Puts a client at the end of the queue of a key. Returns the id of the queue.
-    pub fn add(&mut self, database: c_int, name: &Text, waiter: Waiter) -> u64 {
+    pub fn add(&mut self, key: KeyName<'static>, look: Look, waiter: Waiter) -> u64 {
         self.last_arrival = self.last_arrival.wrapping_add(1);
         let (arrival, blocked) = (self.last_arrival, waiter.blocked);
-        let id = self.id_of(database, name.bytes()).unwrap_or_else(|| self.add_queue(database, name));
+        let id = self.id_of(&key).unwrap_or_else(|| self.add_queue(key, look));
         if let Some(queue) = self.queue(id) {
             queue.insert(arrival, waiter);
         }
@@ -100,16 +143,16 @@ impl Table {
         id
     }
 
-    fn add_queue(&mut self, database: c_int, name: &Text) -> u64 {
+    fn add_queue(&mut self, key: KeyName<'static>, look: Look) -> u64 {
         let id = self.free.pop_first().unwrap_or(self.queues.len() as u64);
-        self.queues.insert(id, Queue::new(database, name));
-        self.ids.insert((database, name.bytes().to_vec()), id);
+        self.ids.insert(key.clone(), id);
+        self.queues.insert(id, Queue::new(key, look));
         id
     }
 
     fn remove_queue(&mut self, id: u64) {
         let Some(queue) = self.queues.remove(&id) else { return };
-        self.ids.remove(&(queue.database, queue.name.bytes().to_vec()));
+        self.ids.remove(&queue.key);
         if let Some(at) = queue.next_check {
             self.checks.remove(&(at, id));
         }
@@ -119,10 +162,10 @@ impl Table {
         }
     }
 
-    /// Plans a check of a queue's key at this time, unless an earlier one is planned.
-    pub fn plan(&mut self, id: u64, at: u64) {
+    /// Schedules a check of a queue's key for this time, unless an earlier one is scheduled.
+    pub fn schedule_check(&mut self, id: u64, at: u64) {
         let Some(queue) = self.queue(id) else { return };
-        if queue.next_check.is_some_and(|planned| planned <= at) {
+        if queue.next_check.is_some_and(|scheduled| scheduled <= at) {
             return;
         }
         if let Some(later) = queue.next_check.replace(at) {
@@ -131,12 +174,12 @@ impl Table {
         self.checks.insert((at, id));
     }
 
-    /// When the next check of any key is planned.
+    /// When the next check of any key is due.
     pub fn first_check(&self) -> Option<u64> {
         self.checks.first().map(|(at, _)| *at)
     }
 
-    /// Returns a queue whose check is due, and removes the check from the plan.
+    /// Returns a queue whose check is due, and removes the check.
     pub fn take_due_check(&mut self, ticks: u64) -> Option<u64> {
         let (_, id) = self.checks.first().filter(|(at, _)| *at <= ticks).copied()?;
         self.checks.pop_first();
@@ -155,18 +198,50 @@ impl Table {
         if queue.waiters.is_empty() {
             self.remove_queue(id);
         }
-        if let Some((timer, _)) = self.timer.take_if(|_| self.ids.is_empty()) {
-            timer.stop(ctx);
+        if self.ids.is_empty() {
+            self.stop_timers(ctx);
         }
         true
+    }
+
+    fn stop_timers(&mut self, ctx: Ctx) {
+        self.timers.drain(..).for_each(|(_, timer)| timer.stop(ctx));
+    }
+
+    /// How many checks are overdue, at most `most`.
+    pub fn overdue(&self, ticks: u64, most: usize) -> usize {
+        self.checks.iter().take_while(|(at, _)| *at <= ticks).take(most).count()
+    }
+
+    /// When the first timer fires.
+    pub fn next_timer(&self) -> Option<u64> {
+        self.timers.iter().map(|(at, _)| *at).min()
+    }
+
+    /// Replaces all timers by so many that fire at the same time.
+    pub fn set_timers(&mut self, ctx: Ctx, at: u64, count: usize, start: impl Fn() -> Timer) {
+        // The old ones first: the server sets its alarm anew only for a timer that is the first of all, and after a step of
+        // the clock an old one may seem to be earlier.
+        self.stop_timers(ctx);
+        self.timers.extend((0..count).map(|_| (at, start())));
+    }
+
+    /// A timer has fired, which was the first. Returns whether another one fires at the same time.
+    pub fn timer_fired(&mut self) -> bool {
+        let Some(at) = self.next_timer() else { return false };
+        if let Some(fired) = self.timers.iter().position(|(other, _)| *other == at) {
+            self.timers.swap_remove(fired);
+        }
+        self.next_timer() == Some(at)
     }
 }
 
 impl Queue {
-    fn new(database: c_int, name: &Text) -> Queue {
+    fn new(key: KeyName<'static>, look: Look) -> Queue {
         Queue {
-            database,
-            name: Text::new(name.bytes()),
+            key,
+            look,
+            is_costly: false,
             waiters: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             own_clocks: BTreeSet::new(),
@@ -177,7 +252,7 @@ impl Queue {
     fn insert(&mut self, arrival: u64, waiter: Waiter) {
         self.deadlines.extend(waiter.deadline.map(|deadline| (deadline, arrival)));
         self.own_clocks.extend(waiter.own_clock.map(|ahead| (ahead, arrival)));
-        self.waiters.insert(arrival, waiter);
+        self.waiters.insert(arrival, Rc::new(waiter));
     }
 
     fn remove(&mut self, arrival: u64) {
@@ -190,18 +265,24 @@ impl Queue {
         }
     }
 
-    pub fn waiters(&self) -> impl Iterator<Item = &Waiter> {
-        self.waiters.values()
+    pub fn first(&self) -> Option<Blocked> {
+        self.waiters.first_key_value().map(|(_, waiter)| waiter.blocked)
+    }
+
+    /// The clients that arrived after this one, and when.
+    pub fn waiters_after(&self, arrival: u64) -> impl Iterator<Item = (u64, &Rc<Waiter>)> {
+        let after = (Bound::Excluded(arrival), Bound::Unbounded);
+        self.waiters.range(after).map(|(arrival, waiter)| (*arrival, waiter))
     }
 
     pub fn deadline(&self) -> Option<u64> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The clients whose deadline has passed.
-    pub fn ended_by(&self, ticks: u64) -> Vec<Blocked> {
-        let ended = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= ticks);
-        ended.filter_map(|(_, arrival)| self.waiters.get(arrival)).map(|waiter| waiter.blocked).collect()
+    /// A client whose deadline has passed.
+    pub fn ended_by(&self, ticks: u64) -> Option<Blocked> {
+        let (_, arrival) = self.deadlines.first().filter(|(deadline, _)| *deadline <= ticks)?;
+        self.waiters.get(arrival).map(|waiter| waiter.blocked)
     }
 
     /// The time on the clock that is furthest ahead.
