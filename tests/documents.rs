@@ -246,8 +246,7 @@ fn every_page_is_in_the_summary_of_the_site() {
 }
 
 /// What a reader looks for in every section of the reference, in this order.
-const PARTS: [&str; 6] =
-    ["\n```redis", "\n```syntax\n", "\nComplexity: ", "\nACL categories: ", "\n**Reply**: ", "\n**See also**: "];
+const PARTS: [&str; 5] = ["\n```redis", "\n```syntax\n", "\nComplexity: ", "\nACL: ", "\n**Reply**: "];
 
 #[test]
 fn every_section_of_the_reference_has_its_parts() {
@@ -360,7 +359,7 @@ on_every_server! {
                     .flat_map(|categories| items(Some(categories)))
                     .map(|category| show(category).trim_matches(['+', '"']).to_owned())
                     .collect();
-                let line = section.lines().find(|line| line.starts_with("ACL categories: ")).unwrap_or_default();
+                let line = section.lines().find(|line| line.starts_with("ACL: ")).unwrap_or_default();
                 let listed: BTreeSet<String> = line.split('`').filter(|word| word.starts_with('@')).map(str::to_owned).collect();
                 assert_eq!(listed, categories, "ACL categories of {}", command.name);
             }
