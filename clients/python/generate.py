@@ -18,7 +18,7 @@ WORDS = {
     r"\b__a(enter|exit)__": r"__\1__",
     r"\bTask(Keeper|Worker)\b": r"Thread\1",
     r"\bfrom \.tasks\b": "from .threads",
-    r"\bAsync\b": "Sync",
+    r"\bAsync(Client)?\b": r"Sync\1",
     r"\bredis\.asyncio\.": "redis.",
 }
 

@@ -1,7 +1,11 @@
 """What is sent, word by word, for each command of the module."""
 
+import os
+import time
 import unittest
 from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
 
 from support import Case
 
@@ -98,6 +102,9 @@ CALLS = {
     "CL.THROTTLE l:ann 15 30 60 1": limits.throttle("ann", 15, 30, 60),
     "RANK.SHARDS game 2": sharded.shards(),
     "RANK.SHARD game 2 ann": sharded.shard("ann"),
+    "RATE.CHECK k 5/1m 9/1h 7/1d 3/7d EACH JSON": LimiterCalls(["5/minute", "9/HOUR", "7/day", "3/week"], {}).check("k"),
+    "RATE.CHECK k 5/1s/9 GCRA": LimiterCalls(["5/second/9"], {"algorithm": "GCRA"}).check("k"),
+    "RATE.CHECK k 5/day CALENDAR": LimiterCalls(["5/day"], {"algorithm": "CALENDAR"}).check("k"),
     "RATE.RESET l:ann": limits.reset("ann"),
     "RATE.ACQUIRE k 3 30000ms": lease.acquire(),
     "RATE.RENEW k 7 60000ms": lease.renew_token(7, lease=timedelta(minutes=1)),
@@ -136,6 +143,33 @@ class Calls(unittest.TestCase):
                 board.add("ann", value)  # type: ignore[arg-type]
         with self.assertRaises(ValueError):
             due.add("a")
+
+    def test_messages_say_what_to_pass(self) -> None:
+        mistakes: dict[str, Any] = {
+            "fields= takes a list, got 'gold INT'": lambda: BoardCalls("b", {"fields": "gold INT"}),
+            "expected an int or a float": lambda: board.add("ann", Decimal("1.5")),  # type: ignore[arg-type]
+            "or one for each field, got Decimal": lambda: board.for_score(Decimal("1.5")),  # type: ignore[arg-type]
+            "each an argument of its own": lambda: LimiterCalls([["5/1s"]], {}),  # type: ignore[list-item]
+            "got 5: convert it|expected a str": lambda: board.score(None),  # type: ignore[arg-type]
+            "attempts= and dead= go together": lambda: due.claim(attempts=3),
+            "a time is a datetime or Unix time in seconds": lambda: due.add("a", at=1767268800000),
+        }
+        for message, make in mistakes.items():
+            with self.subTest(message), self.assertRaisesRegex((TypeError, ValueError), message):
+                make()
+
+    def test_a_datetime_without_a_zone_is_local_time(self) -> None:
+        naive = datetime(2026, 7, 1, 12)
+        self.assertEqual(call.moment(naive), naive.timestamp() * 1000)
+        self.assertEqual(call.moment(naive), call.moment(naive.astimezone(timezone.utc)))
+        zone = os.environ.get("TZ")
+        try:
+            os.environ["TZ"] = "Asia/Tokyo"
+            time.tzset()
+            self.assertEqual(call.moment(naive), datetime(2026, 7, 1, 3, tzinfo=timezone.utc).timestamp() * 1000)
+        finally:
+            os.environ.pop("TZ") if zone is None else os.environ.update(TZ=zone)
+            time.tzset()
 
 
 class Completeness(Case):

@@ -317,7 +317,7 @@ class Fields(unittest.TestCase):
         with self.assertRaises(TypeError):
             Policies(RULES, {"fialing": "open"})  # type: ignore[typeddict-unknown-key]
         with self.assertRaises(ValueError):
-            Policies([Rule("x", "5/day")], {})
+            Policies([Rule("x", "5/month")], {})
         with self.assertRaises(TypeError):
             WsgiRateLimit(None, redis.asyncio.Redis(), RULES)
         for name in ("é", "a\r\nSet-Cookie: x", "\x7f"):

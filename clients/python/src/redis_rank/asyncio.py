@@ -11,12 +11,13 @@ from .board import BoardCalls
 from .call import Call, Name, Work
 from .due import ScheduleCalls
 from .rate import LeaseCalls, LimiterCalls, Spend
-from .send import Async, several
+from .send import Async, AsyncClient, several
 from .shards import ShardedCalls
 from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseReservation, BaseSchedule
 from .shared import BaseShardedLeaderboard, described, enforced, refuse_pipeline
-from .tasks import TaskKeeper, TaskWorker
+from .tasks import Handler, TaskKeeper, TaskWorker
 from .values import Entry, Verdict
+from .worker import WorkerOptions
 
 if sys.version_info >= (3, 11):
     from typing import Self, Unpack
@@ -29,7 +30,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def execute(client: Any, *calls: Call[Any], transaction: bool = False) -> list[Any]:
+async def execute(client: AsyncClient, *calls: Call[Any], transaction: bool = False) -> list[Any]:
     """Several calls in one round trip, in order: `await execute(client, board.calls.add("ann", 5), board.calls.top(3))`."""
     return await Async(client).run(several(calls), transaction)
 
@@ -64,7 +65,7 @@ async def _scan_all(self: Any, *, count: int | None = None, time: bool = False, 
             return
 
 
-class Leaderboard(BaseLeaderboard[Async]):
+class Leaderboard(BaseLeaderboard[Async, AsyncClient]):
     __doc__ = BaseLeaderboard.__doc__
     _link = Async
 
@@ -115,7 +116,7 @@ class Leaderboard(BaseLeaderboard[Async]):
     scan_all = _scan_all
 
 
-class ShardedLeaderboard(BaseShardedLeaderboard[Async]):
+class ShardedLeaderboard(BaseShardedLeaderboard[Async, AsyncClient]):
     __doc__ = BaseShardedLeaderboard.__doc__
     _link = Async
 
@@ -155,7 +156,7 @@ class ShardedLeaderboard(BaseShardedLeaderboard[Async]):
     for_score = _asynchronous(ShardedCalls.for_score)
 
 
-class RateLimiter(BaseRateLimiter[Async]):
+class RateLimiter(BaseRateLimiter[Async, AsyncClient]):
     __doc__ = BaseRateLimiter.__doc__
     _link = Async
 
@@ -182,7 +183,7 @@ class RateLimiter(BaseRateLimiter[Async]):
         return enforced(key, await self.check(key, **options))
 
 
-class Reservation(BaseReservation[Async]):
+class Reservation(BaseReservation[Async, AsyncClient]):
     __doc__ = BaseReservation.__doc__
 
     async def settle(self, used: int) -> Verdict:
@@ -199,7 +200,7 @@ class Reservation(BaseReservation[Async]):
         await self.link.run(self.leave(kind is not None))
 
 
-class Lease(BaseLease[Async]):
+class Lease(BaseLease[Async, AsyncClient]):
     __doc__ = BaseLease.__doc__
     _link = Async
     _keeper = TaskKeeper
@@ -226,7 +227,7 @@ class Lease(BaseLease[Async]):
         await self.link.run(self.leave(kind is not None and not is_lost))
 
 
-class Schedule(BaseSchedule[Async]):
+class Schedule(BaseSchedule[Async, AsyncClient]):
     __doc__ = BaseSchedule.__doc__
     _link = Async
 
@@ -250,7 +251,7 @@ class Schedule(BaseSchedule[Async]):
         return DeadLetters(self)
 
 
-class DeadLetters(BaseDeadLetters[Async]):
+class DeadLetters(BaseDeadLetters[Async, AsyncClient]):
     __doc__ = BaseDeadLetters.__doc__
 
     list = _asynchronous(ScheduleCalls.dead_list)
@@ -261,3 +262,6 @@ class DeadLetters(BaseDeadLetters[Async]):
 class Worker(TaskWorker):
     __doc__ = TaskWorker.__doc__
     _schedules = Schedule
+
+    def __init__(self, schedule: Schedule, handle: Handler, **options: Unpack[WorkerOptions]):
+        super().__init__(schedule, handle, **options)

@@ -169,6 +169,9 @@ class BoardCalls:
         create: str = "auto",
     ):
         known(schema, Schema)
+        for name in ("fields", "periods"):
+            if isinstance(schema.get(name, ()), (str, bytes, Period)):
+                raise TypeError(f"{name}= takes a list, got {schema.get(name)!r}")
         if create not in ("auto", "never"):
             raise ValueError(f"create is 'auto' or 'never', got {create!r}")
         self.key = key
@@ -280,8 +283,8 @@ class BoardCalls:
             if unknown := score.keys() - set(self._fields):
                 raise ValueError(f"no field {min(unknown)!r}: the board has {', '.join(self._fields)}")
             values = [score.get(field, "*") for field in self._fields]
-        elif isinstance(score, (str, bytes)):
-            raise TypeError(f"expected a number, or one for each field, got {score!r}")
+        elif isinstance(score, (str, bytes)) or not isinstance(score, Iterable):
+            raise TypeError(f"expected an int or a float, or one for each field, got {score!r}")
         else:
             values = ["*" if value is None else value for value in score]
         if len(values) != len(self._fields) and self._declared:

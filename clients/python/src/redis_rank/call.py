@@ -118,7 +118,7 @@ def argument(value: Name | Number) -> bytes:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"expected a str, bytes, int or float, got {value!r}")
+        raise TypeError(f"expected a str, bytes, int or float, got {value!r}: convert it")
     return str(int(value) if isinstance(value, int) else float(value)).encode()
 
 
@@ -136,8 +136,8 @@ def known(options: Mapping[str, Any], kind: type) -> None:
 def numbers(score: Score) -> list[Number]:
     if isinstance(score, (int, float)):
         return [score]
-    if isinstance(score, (str, bytes)):
-        raise TypeError(f"expected a number, or one for each field, got {score!r}")
+    if isinstance(score, (str, bytes)) or not isinstance(score, Iterable):
+        raise TypeError(f"expected an int or a float, or one for each field, got {score!r}")
     return list(score)
 
 

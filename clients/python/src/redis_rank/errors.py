@@ -110,7 +110,7 @@ _BY_CLASS: dict[type[Exception], type[RankError]] = {
 }  # fmt: skip
 
 
-def translate(error: Exception) -> Exception:
+def translate(error: Exception, key: str | None = None) -> Exception:
     """Converts an error of the server to a class of this package; leaves other errors as they are."""
     message = str(error)
     kind = _BY_CLASS.get(type(error))
@@ -121,8 +121,13 @@ def translate(error: Exception) -> Exception:
             message = rest
         elif message.startswith("unknown command"):
             kind = ModuleNotLoaded
+            name = message.partition("'")[2].partition("'")[0] or message
+            message = f"the server does not know {name}: load the module redis-rank, or a version that has this command"
     if kind is None:
         return error
+    if kind is WrongType and key is not None:
+        # The server does not say which one.
+        message = f"{message} (key {key!r})"
     translated = kind(message)
     translated.__cause__ = error
     return translated

@@ -29,7 +29,10 @@ Failing = Literal["open", "closed", "local"]
 
 # A month and a year have no fixed length; these are for a limiter in memory.
 _CALENDAR = {"hour": 3600, "day": 86400, "week": 604800, "month": 2_592_000, "year": 31_536_000}
-_RULE = re.compile(r"(\d+)/(?:(\d+(?:ms|[smhd]?))|(hour|day|week|month|year))(?:/(\d+))?", re.I)
+_SHORT = {"second": 1, "minute": 60}
+# The same as durations, for limiters whose windows are not those of the calendar.
+_WORDS = {"second": "1s", "minute": "1m", "hour": "1h", "day": "1d", "week": "7d"}
+_RULE = re.compile(r"(\d+)/(?:(\d+(?:ms|[smhd]?))|(second|minute|hour|day|week|month|year))(?:/(\d+))?", re.I)
 
 
 class Limits(TypedDict, total=False):
@@ -50,16 +53,19 @@ class Spend(TypedDict, total=False):
 
 
 class Parsed:
-    """A rule such as 100/1m, 10/1s/20 or 5/day, as a client can understand it."""
+    """A rule such as 100/1m, 10/1s/20 or 5/minute, as a client can understand it."""
 
     def __init__(self, rule: str):
+        if not isinstance(rule, str):
+            raise TypeError(f'a rule is text, and each an argument of its own, such as "5/1s", "100/1h": got {rule!r}')
         match = _RULE.fullmatch(rule)
         if not match or not int(match[1]):
             raise ValueError(f"a rule is limit/window, such as 100/1m, got {rule!r}")
         self.limit = int(match[1])
-        self.window = milliseconds(match[2]) / 1000 if match[2] else float(_CALENDAR[match[3].lower()])
-        self.is_calendar = match[3] is not None
-        self.has_fixed_length = not (match[3] and match[3].lower() in ("month", "year"))
+        word = match[3] and match[3].lower()
+        self.window = milliseconds(match[2]) / 1000 if match[2] else float(_CALENDAR.get(word) or _SHORT[word])
+        self.is_calendar = word in _CALENDAR
+        self.has_fixed_length = word not in ("month", "year")
         self.burst = int(match[4]) if match[4] else None
         if not 0.001 <= self.window <= 366 * 86400:
             raise ValueError(f"a window is 1ms to 366d, got {rule!r}")
@@ -73,10 +79,21 @@ def check_rules(rules: Iterable[str], limits: Limits) -> None:
         raise ValueError(f"algorithm is SLIDING, FIXED, COUNTER, GCRA or CALENDAR, got {algorithm!r}")
     for rule in rules:
         parsed = Parsed(rule)
-        if parsed.is_calendar != (algorithm == "CALENDAR"):
-            raise ValueError(f"the windows hour, day, week, month and year go with CALENDAR alone, got {rule!r}")
+        if algorithm == "CALENDAR" and not parsed.is_calendar:
+            raise ValueError(f"CALENDAR takes the windows hour, day, week, month and year, got {rule!r}")
+        if algorithm != "CALENDAR" and not parsed.has_fixed_length:
+            raise ValueError(f"the windows month and year go with CALENDAR alone, got {rule!r}")
         if parsed.burst and algorithm != "GCRA":
             raise ValueError(f"a burst goes with GCRA alone, got {rule!r}")
+
+
+def as_sent(rule: str, algorithm: str) -> str:
+    """5/minute is 5/1m, and so is 5/hour unless hours are those of the calendar."""
+    limit, _, rest = rule.partition("/")
+    window, slash, burst = rest.partition("/")
+    if algorithm != "CALENDAR":
+        window = _WORDS.get(window.lower(), window)
+    return f"{limit}/{window}{slash}{burst}"
 
 
 def total(states: Sequence[Verdict]) -> Verdict:
@@ -132,7 +149,7 @@ class LimiterCalls:
         self._limits: Words = [limits["algorithm"]] if "algorithm" in limits else []
         self._limits += option("BURST", limits.get("burst")) + option("OFFSET", limits.get("offset"))
         # With several rules, each one's state.
-        self._tail = encode([*rules, *self._limits])
+        self._tail = encode([*(as_sent(rule, self.algorithm) for rule in rules), *self._limits])
         self._end = encode(["EACH", "JSON"]) if len(rules) != 1 else ()
         self._parse = _several_rules if self._end else _one_rule
 
@@ -161,7 +178,7 @@ class LimiterCalls:
         """RATE.ALL: several keys, each with its own rule. The call counts for all of them or for none."""
         pairs: list[tuple[Name, str]] = list(rules.items() if isinstance(rules, Mapping) else rules)
         keys: Words = [len(pairs), *(self.key(key) for key, _ in pairs)]
-        words = [*keys, *(rule for _, rule in pairs), *self._limits, *_spend(options), "EACH", "JSON"]
+        words = [*keys, *(as_sent(rule, self.algorithm) for _, rule in pairs), *self._limits, *_spend(options), "EACH", "JSON"]
         return Call("RATE.ALL", encode(words), _several_rules)
 
     def reserve(self, key: Name, cost: int) -> Call[tuple[Verdict, int]]:

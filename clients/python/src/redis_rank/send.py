@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import redis
 import redis.asyncio
+import redis.asyncio.cluster
 from redis.backoff import NoBackoff
 from redis.crc import key_slot
 from redis.exceptions import AskError, ConnectionError, MovedError, RedisError, ResponseError, TimeoutError, TryAgainError
@@ -127,7 +128,10 @@ def _read_arguments(client: Any, call: Call[Any]) -> dict[str, Any]:
 
 
 def _result(call: Call[Any], reply: Any) -> Any:
-    return translate(reply) if isinstance(reply, Exception) else call.parse(reply)
+    if not isinstance(reply, Exception):
+        return call.parse(reply)
+    key = call.key()
+    return translate(reply, None if key is None else text(key))
 
 
 def _unknown(error: Exception) -> Exception:
@@ -252,6 +256,10 @@ def transaction(client: Any, calls: Sequence[Call[Any]], is_cluster: bool) -> Ro
 
 
 # --- sync ---------------------------------------------------------------------------------------------
+
+
+SyncClient = redis.Redis | redis.RedisCluster
+AsyncClient = redis.asyncio.Redis | redis.asyncio.RedisCluster | redis.asyncio.cluster.ClusterPipeline
 
 
 class Sync:

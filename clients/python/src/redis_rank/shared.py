@@ -29,6 +29,7 @@ elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Link = TypeVar("Link", Sync, Async)
+Client = TypeVar("Client")
 Create = Literal["auto", "never"]
 
 
@@ -49,7 +50,7 @@ def described(method: Any, build: Any, kind: type[Link]) -> Any:
     return method
 
 
-class BaseLeaderboard(Generic[Link]):
+class BaseLeaderboard(Generic[Link, Client]):
     """A board, declared once. Its first write creates it; with create="never" that is an error.
 
     `client` is a Redis or RedisCluster. Names of members are str; with members=bytes they are bytes.
@@ -59,7 +60,7 @@ class BaseLeaderboard(Generic[Link]):
 
     def __init__(
         self,
-        client: Any,
+        client: Client,
         key: Name,
         *,
         members: Callable[[bytes], Any] | None = None,
@@ -71,7 +72,7 @@ class BaseLeaderboard(Generic[Link]):
         self.calls = BoardCalls(key, schema, members, create=create)
 
 
-class BaseShardedLeaderboard(Generic[Link]):
+class BaseShardedLeaderboard(Generic[Link, Client]):
     """A board that is cut into 2, 4, 8 … 1024 shards, spread over a cluster by their keys. Answers are exact.
 
     Shards that cannot be reached are retried for `timeout` seconds; then IncompleteAnswer is raised.
@@ -81,7 +82,7 @@ class BaseShardedLeaderboard(Generic[Link]):
 
     def __init__(
         self,
-        client: Any,
+        client: Client,
         name: str,
         shards: int,
         *,
@@ -94,7 +95,7 @@ class BaseShardedLeaderboard(Generic[Link]):
         self.calls = ShardedCalls(name, shards, schema, milliseconds(timeout) / 1000, create)
 
 
-class BaseRateLimiter(Generic[Link]):
+class BaseRateLimiter(Generic[Link, Client]):
     """Limiters with the same rules, one per key: RateLimiter(client, "5/1s", "1000/1h").
 
     A rule is "limit/window"; with the algorithm GCRA also "limit/window/burst". `prefix` is added to every key.
@@ -108,7 +109,7 @@ class BaseRateLimiter(Generic[Link]):
 
     def __init__(
         self,
-        client: Any,
+        client: Client,
         *rules: str,
         prefix: str = "",
         failing: Failing | None = None,
@@ -164,11 +165,11 @@ class BaseRateLimiter(Generic[Link]):
         return self._fallback.verdict(error, keys, cost if is_spent else 0, self._burst)
 
 
-class BaseReservation(Generic[Link]):
+class BaseReservation(Generic[Link, Client]):
     """Units that were taken before their number was known. `verdict` is the limiter's."""
 
-    def __init__(self, limiter: BaseRateLimiter[Link], key: Name, cost: int, refund_on_error: bool):
-        self._limiter: BaseRateLimiter[Link] = limiter
+    def __init__(self, limiter: BaseRateLimiter[Link, Client], key: Name, cost: int, refund_on_error: bool):
+        self._limiter: BaseRateLimiter[Link, Client] = limiter
         self._key, self._cost, self._refund_on_error = key, cost, refund_on_error
         self.link: Link = limiter.link
         self._call = limiter.calls.reserve(key, cost)
@@ -218,7 +219,7 @@ def shown(key: Name) -> str:
     return key if isinstance(key, str) else repr(key)
 
 
-class BaseLease(Generic[Link]):
+class BaseLease(Generic[Link, Client]):
     """One of `limit` leases, which ends after `lease` unless it is renewed. With limit=1 it is a lock.
 
     As a context manager it waits up to `wait` for a lease, and raises LeaseDenied if it gets none. While the block
@@ -232,7 +233,7 @@ class BaseLease(Generic[Link]):
 
     def __init__(
         self,
-        client: Any,
+        client: Client,
         key: Name,
         limit: int = 1,
         lease: Duration = 30.0,
@@ -311,7 +312,7 @@ class BaseLease(Generic[Link]):
             raise LeaseLost(f"{shown(self.calls.key)}: the lease ended before it was released")
 
 
-class BaseSchedule(Generic[Link]):
+class BaseSchedule(Generic[Link, Client]):
     """Items that become due at a time. With items=bytes they are bytes.
 
     `data` names the hash of their payloads, which are kept as JSON, or with payload=str as text. `dead` names the
@@ -322,7 +323,7 @@ class BaseSchedule(Generic[Link]):
 
     def __init__(
         self,
-        client: Any,
+        client: Client,
         key: Name,
         data: Name | None = None,
         *,
@@ -335,9 +336,9 @@ class BaseSchedule(Generic[Link]):
         self.calls = ScheduleCalls(key, items, data, payload, dead)
 
 
-class BaseDeadLetters(Generic[Link]):
+class BaseDeadLetters(Generic[Link, Client]):
     """The items of a schedule that were given up: to look at, to revive (`schedule.revive`), and to forget."""
 
-    def __init__(self, schedule: BaseSchedule[Link]):
+    def __init__(self, schedule: BaseSchedule[Link, Client]):
         self.link: Link = schedule.link
         self.calls = schedule.calls

@@ -13,12 +13,13 @@ from .board import BoardCalls
 from .call import Call, Name, Work
 from .due import ScheduleCalls
 from .rate import LeaseCalls, LimiterCalls, Spend
-from .send import Sync, several
+from .send import Sync, SyncClient, several
 from .shards import ShardedCalls
 from .shared import BaseDeadLetters, BaseLeaderboard, BaseLease, BaseRateLimiter, BaseReservation, BaseSchedule
 from .shared import BaseShardedLeaderboard, described, enforced, refuse_pipeline
-from .threads import ThreadKeeper, ThreadWorker
+from .threads import Handler, ThreadKeeper, ThreadWorker
 from .values import Entry, Verdict
+from .worker import WorkerOptions
 
 if sys.version_info >= (3, 11):
     from typing import Self, Unpack
@@ -31,7 +32,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def execute(client: Any, *calls: Call[Any], transaction: bool = False) -> list[Any]:
+def execute(client: SyncClient, *calls: Call[Any], transaction: bool = False) -> list[Any]:
     """Several calls in one round trip, in order: `execute(client, board.calls.add("ann", 5), board.calls.top(3))`."""
     return Sync(client).run(several(calls), transaction)
 
@@ -66,7 +67,7 @@ def _scan_all(self: Any, *, count: int | None = None, time: bool = False, data: 
             return
 
 
-class Leaderboard(BaseLeaderboard[Sync]):
+class Leaderboard(BaseLeaderboard[Sync, SyncClient]):
     __doc__ = BaseLeaderboard.__doc__
     _link = Sync
 
@@ -117,7 +118,7 @@ class Leaderboard(BaseLeaderboard[Sync]):
     scan_all = _scan_all
 
 
-class ShardedLeaderboard(BaseShardedLeaderboard[Sync]):
+class ShardedLeaderboard(BaseShardedLeaderboard[Sync, SyncClient]):
     __doc__ = BaseShardedLeaderboard.__doc__
     _link = Sync
 
@@ -157,7 +158,7 @@ class ShardedLeaderboard(BaseShardedLeaderboard[Sync]):
     for_score = _synchronous(ShardedCalls.for_score)
 
 
-class RateLimiter(BaseRateLimiter[Sync]):
+class RateLimiter(BaseRateLimiter[Sync, SyncClient]):
     __doc__ = BaseRateLimiter.__doc__
     _link = Sync
 
@@ -184,7 +185,7 @@ class RateLimiter(BaseRateLimiter[Sync]):
         return enforced(key, self.check(key, **options))
 
 
-class Reservation(BaseReservation[Sync]):
+class Reservation(BaseReservation[Sync, SyncClient]):
     __doc__ = BaseReservation.__doc__
 
     def settle(self, used: int) -> Verdict:
@@ -201,7 +202,7 @@ class Reservation(BaseReservation[Sync]):
         self.link.run(self.leave(kind is not None))
 
 
-class Lease(BaseLease[Sync]):
+class Lease(BaseLease[Sync, SyncClient]):
     __doc__ = BaseLease.__doc__
     _link = Sync
     _keeper = ThreadKeeper
@@ -228,7 +229,7 @@ class Lease(BaseLease[Sync]):
         self.link.run(self.leave(kind is not None and not is_lost))
 
 
-class Schedule(BaseSchedule[Sync]):
+class Schedule(BaseSchedule[Sync, SyncClient]):
     __doc__ = BaseSchedule.__doc__
     _link = Sync
 
@@ -252,7 +253,7 @@ class Schedule(BaseSchedule[Sync]):
         return DeadLetters(self)
 
 
-class DeadLetters(BaseDeadLetters[Sync]):
+class DeadLetters(BaseDeadLetters[Sync, SyncClient]):
     __doc__ = BaseDeadLetters.__doc__
 
     list = _synchronous(ScheduleCalls.dead_list)
@@ -263,3 +264,6 @@ class DeadLetters(BaseDeadLetters[Sync]):
 class Worker(ThreadWorker):
     __doc__ = ThreadWorker.__doc__
     _schedules = Schedule
+
+    def __init__(self, schedule: Schedule, handle: Handler, **options: Unpack[WorkerOptions]):
+        super().__init__(schedule, handle, **options)

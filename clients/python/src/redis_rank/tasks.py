@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from .call import Pause
@@ -16,6 +17,8 @@ from .worker import BaseWorker, Job, check_async_handler, check_result, log, pau
 
 if TYPE_CHECKING:
     from .shared import BaseLease
+
+Handler = Callable[[Job], Awaitable[object]]
 
 
 class TaskWorker(BaseWorker):
@@ -182,7 +185,7 @@ class _Run:
 class TaskKeeper:
     """Renews a lease while a block runs, and cancels the block when the lease is lost."""
 
-    def __init__(self, lease: BaseLease[Async], link: Async):
+    def __init__(self, lease: BaseLease[Async, Any], link: Async):
         self._lease, self._link = lease, link
         self._block = asyncio.current_task()
         self._has_cancelled = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .call import Pause
 from .errors import is_outage
@@ -14,6 +15,9 @@ from .worker import BaseWorker, Job, WrongHandler, check_plain_handler, check_re
 
 if TYPE_CHECKING:
     from .shared import BaseLease
+
+# One that returns something is taken for a mistake: nobody would see it.
+Handler = Callable[[Job], None]
 
 
 class ThreadWorker(BaseWorker):
@@ -231,7 +235,7 @@ class _Run:
 class ThreadKeeper:
     """Renews a lease while a block runs. A block of a thread cannot be cancelled: it looks at `lost`."""
 
-    def __init__(self, lease: BaseLease[Sync], link: Sync):
+    def __init__(self, lease: BaseLease[Sync, Any], link: Sync):
         self._lease, self._link, self._token = lease, link, lease.token
         self._stopped = threading.Event()
         threading.Thread(target=self._keep, name="redis-rank-lease", daemon=True).start()

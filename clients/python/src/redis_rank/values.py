@@ -12,7 +12,7 @@ from .call import Number
 class Row:
     """A member of a board. `score` is the score of a board with one field; of others, the first.
 
-    `time` is there with time=True, `data` with data=True.
+    `time` is there with time=True, and `data` with data=True: a dict, or None for a member without attributes.
     """
 
     rank: int
@@ -20,7 +20,7 @@ class Row:
     score: Number
     scores: tuple[Number, ...]
     time: float | None = None
-    data: dict[str, Any] | None = None
+    data: Any = None
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class GroupRow:
     score: Number
     scores: tuple[Number, ...]
     time: float | None = None
-    data: dict[str, Any] | None = None
+    data: Any = None
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Entry:
     score: Number
     scores: tuple[Number, ...]
     time: float | None = None
-    data: dict[str, Any] | None = None
+    data: Any = None
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Tied:
 
     rank: int
     members: tuple[str, ...]
-    data: dict[str, dict[str, Any] | None] | None = None
+    data: Any = None
 
 
 @dataclass(slots=True)
