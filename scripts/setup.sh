@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 case ${1:-} in
 build) needs='cc libclang' ;;
 lint) needs='cc libclang rustfmt clippy node linters' ;;
-docs) needs='mdbook' ;;
+docs) needs='cc mdbook' ;;
 run) needs='cc libclang redis' ;;
 serve) needs='node arena' ;;
 play) needs='cc libclang redis node arena' ;;
