@@ -314,6 +314,9 @@ errors! {
         owned_hash() "the board owns its hash: name one for the archive with DATA hash";
         no_owned_hash() "DATA is only valid for a board with DATA hash OWNED";
         no_such_period(unit: &str) "the board has no {unit} period: add one with RANK.ALTER key PERIOD";
+        periods_of_another(owner: Option<&[u8]>, units: &str) "the board's periods belong to {}, which feeds them: \
+            take each over with RANK.ALTER key PERIOD, or drop it with NOPERIOD, all in one call ({units})",
+            owner.map_or("another key".to_owned(), |owner| format!("'{}'", Escaped(owner)));
         period_differs(key: &[u8]) "{:?}, a period of the board, has other fields or ties: \
             rename it, or change the prefix", Escaped(key);
         period_is_own_key(key: &[u8]) "{:?} is the key of a period, but also of the board or its hash: \

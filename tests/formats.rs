@@ -274,6 +274,10 @@ on_every_server! {
             for fixture in fixtures {
                 expect(&mut con, "FLUSHALL", "+OK");
                 fixture.keys.iter().for_each(|(key, dump)| restore(&mut con, key, dump));
+                if version == "0.3.0" && fixture.name == "attributes and a period" {
+                    // Its markers do not say which board feeds the periods.
+                    expect(&mut con, "RANK.ALTER b PERIOD YEAR year: PAST 3", "+OK");
+                }
                 for (command, answer) in &fixture.replies {
                     assert_eq!(&reply(&mut con, command), answer, "{version}, {}: {command}", fixture.name);
                 }

@@ -52,6 +52,7 @@ mod panics;
 mod periods;
 mod periods_keys;
 mod periods_model;
+mod periods_names;
 mod permissions;
 mod pop;
 mod random_input;

@@ -459,7 +459,7 @@ on_every_server! {
         let mut con = server.connect();
         script(&mut con, r#"
             RANK.CREATE {g} UPDATE BEST period Week {g}:week: PERIOD DAY {g}:day: PAST 7 PERIOD EVERY 336h FROM 1767225600000 "{g}:s %:" OFFSET +09:00 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT UPDATE BEST PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: PERIOD EVERY 14d FROM 1767225600000 {g}:s%20%25: OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT UPDATE BEST PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: PERIOD EVERY 14d FROM 1767225600000 {g}:s%20%25: OFFSET +09:00 BOARD {g}"]
             # The same in another order is the same.
             RANK.CREATE {g} OFFSET +09:00 UPDATE BEST PERIOD EVERY 14d FROM 1767225600000 "{g}:s %:" PAST 1 PERIOD DAY {g}:day: PAST 7 PERIOD WEEK {g}:week: => +OK
             RANK.CREATE copy LIKE {g} => +OK
@@ -468,15 +468,15 @@ on_every_server! {
             RANK.ALTER {g} OFFSET +01:00 => SCHEMA OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
             RANK.ALTER {g} PERIOD MONTH {g}:month: OFFSET +01:00 => SCHEMA OFFSET is set with the first period of a board: remove all periods with NOPERIOD to set another
             RANK.ALTER {g} NOPERIOD day NOPERIOD every PERIOD MONTH {g}:month: PAST 3 KEEP 9 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:week: PERIOD MONTH {g}:month: PAST 3 OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:week: PERIOD MONTH {g}:month: PAST 3 OFFSET +09:00 BOARD {g}"]
             # Another prefix, another number.
             RANK.ALTER {g} PERIOD WEEK {g}:w: PAST 0 => +OK
             RANK.ALTER {g} NOPERIOD month NOPERIOD year => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:w: PAST 0 OFFSET +09:00"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD WEEK {g}:w: PAST 0 OFFSET +09:00 BOARD {g}"]
             RANK.ALTER {g} NOPERIOD WEEK => +OK
             ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST"]
             RANK.ALTER {g} PERIOD HOUR {g}:h: OFFSET -02:30 => +OK
-            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD HOUR {g}:h: OFFSET -02:30"]
+            ZRANGE {g} 0 -1 => ["\x00rank 2 FIELD score DESC FLOAT KEEP 9 UPDATE BEST PERIOD HOUR {g}:h: OFFSET -02:30 BOARD {g}"]
             RANK.ALTER {g} PERIOD HOUR a: PERIOD HOUR b: => ERR the hour period is specified more than once
             RANK.ALTER {g} PERIOD HOUR a: NOPERIOD HOUR => ERR the hour period is specified more than once
             RANK.ALTER {g} NOPERIOD => ERR NOPERIOD needs a value
@@ -521,6 +521,7 @@ on_every_server! {
         expect(&mut con, &format!("RANK.ADD {{g}} AT {AT} DATA {{}} 5 ann"), "SCHEMA '{g}:year:2023' is the key of a period, but also of the board or its hash: change the prefix");
         expect(&mut con, "RANK.ALTER {g} NODATA", "+OK");
         expect(&mut con, &format!("RENAME {{g}} {}", FED[0]), "+OK");
+        expect(&mut con, &format!("RANK.ALTER {} {}", FED[0], LONG), "+OK");
         for command in [format!("RANK.ADD {} AT {AT} 5 ann", FED[0]), format!("RANK.REM {} ann", FED[0]), format!("RANK.TOPN {} 5 PERIOD month 2023-11", FED[0])] {
             expect(&mut con, &command, "SCHEMA '{g}:month:2023-11' is the key of a period, but also of the board or its hash: change the prefix");
         }
@@ -534,6 +535,7 @@ on_every_server! {
         expect(&mut con, "RENAME {g} {g}2", "+OK");
         script(&mut con, &format!(r#"
             RANK.TOPN {{g}}2 5 PERIOD month 2023-11 => [[1, "ann", "5"]]
+            RANK.ALTER {{g}}2 {LONG} => +OK
             RANK.ADD {{g}}2 AT {AT} 6 bob => 1
             RANK.COUNT {{g}}:month:2023-11 => 2
             DEL {{g}}2 => 1

@@ -93,7 +93,7 @@ on_every_server! {
         let mut user = user(&server, "+@all ~mine*");
         for schema in ["PERIOD YEAR secret: PAST 50", "PERIOD YEAR secret: PAST 1000", "PERIOD YEAR mine: PAST 50 PERIOD MONTH secret:"] {
             assert_eq!(show_result(&cmdv(&mut user, &["ZREMRANGEBYRANK", "mine", "0", "0"])), "1");
-            assert_eq!(show_result(&cmdv(&mut user, &["ZADD", "mine", "-inf", &format!("\0rank 2 FIELD score DESC FLOAT {schema}")])), "1");
+            assert_eq!(show_result(&cmdv(&mut user, &["ZADD", "mine", "-inf", &format!("\0rank 2 FIELD score DESC FLOAT {schema} BOARD mine")])), "1");
             for command in ["RANK.ADD mine 9 x", "RANK.INCR mine 9 a", "RANK.REM mine a"] {
                 let answer = reply(&mut user, command);
                 assert!(answer.starts_with("NOPERM this user has no permissions to access 'secret:"), "{schema}, {command}: {answer}");
@@ -109,7 +109,7 @@ on_every_server! {
             "OFFSET +01:00", "PERIOD YEAR a: OFFSET +99:00", "PERIOD EVERY 1d FROM 9999999999999999000 a:", "PERIOD YEAR %ZZ",
         ] {
             assert_eq!(show_result(&cmdv(&mut user, &["ZREMRANGEBYRANK", "mine", "0", "0"])), "1");
-            assert_eq!(show_result(&cmdv(&mut user, &["ZADD", "mine", "-inf", &format!("\0rank 2 FIELD score DESC FLOAT {schema}")])), "1");
+            assert_eq!(show_result(&cmdv(&mut user, &["ZADD", "mine", "-inf", &format!("\0rank 2 FIELD score DESC FLOAT {schema} BOARD mine")])), "1");
             for command in ["RANK.ADD mine 9 x", "RANK.REM mine a", "RANK.TOPN mine 5 PERIOD year", "RANK.PERIODS mine"] {
                 let answer = reply(&mut user, command);
                 assert!(answer.starts_with("DAMAGED the board's marker"), "{schema}, {command}: {answer}");
@@ -205,7 +205,7 @@ on_every_server! {
         assert_eq!(client.line("RANK.TOPN s 5 PERIOD year 2023"), r#"[[1, "ann", "5"]]"#);
         // A forged prefix.
         assert_eq!(client.send(&["ZREMRANGEBYRANK", "s", "0", "0"]), "1");
-        assert_eq!(client.send(&["ZADD", "s", "-inf", "\0rank 2 FIELD score DESC FLOAT PERIOD YEAR else: PAST 50"]), "1");
+        assert_eq!(client.send(&["ZADD", "s", "-inf", "\0rank 2 FIELD score DESC FLOAT PERIOD YEAR else: PAST 50 BOARD s"]), "1");
         for command in [format!("RANK.ADD s AT {AT} 6 ann"), "RANK.REM s ann".into(), "RANK.TOPN s 5 PERIOD year 2023".into(), "RANK.PERIODS s".into()] {
             let answer = client.line(&command);
             assert!(answer.starts_with("CROSSSLOT 'else:"), "{command}: {answer}");

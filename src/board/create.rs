@@ -17,6 +17,7 @@ impl<S: SortedSet> Board<S> {
     /// from `now`, unless the client says otherwise.
     pub fn create(&mut self, Creation { rules, since, adopt }: Creation, key: &[u8], now: i64) -> Result<()> {
         if self.schema_text().is_some() {
+            self.schema().rules.periods.check_owner(key)?;
             let own = self.schema().rules.seen_by(key);
             let is_same = own == rules && since.is_none_or(|since| since == self.members.since());
             return if is_same { Ok(()) } else { Err(other_schema((&own, self.since()), (&rules, since))) };

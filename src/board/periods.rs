@@ -42,6 +42,9 @@ pub struct Periods {
     /// Sorted by unit, shortest first.
     list: Vec<Period>,
     offset: Offset,
+    /// The key of the board that feeds them. Under another name, a copy say, the board has the same marker, and must not
+    /// feed them too.
+    owner: Option<Vec<u8>>,
 }
 
 impl PeriodUnit {
@@ -124,7 +127,21 @@ impl Periods {
                 *moved = offset;
             }
         }
-        Ok(Periods { list, offset })
+        Ok(Periods { list, offset, owner: None })
+    }
+
+    /// Says which board feeds the periods.
+    pub fn set_owner(&mut self, key: Option<&[u8]>) {
+        self.owner = key.filter(|_| !self.is_empty()).map(<[u8]>::to_vec);
+    }
+
+    /// An error if the board that feeds the periods has another name than this key.
+    pub fn check_owner(&self, key: &[u8]) -> Result<()> {
+        if self.is_empty() || self.owner.as_deref() == Some(key) {
+            return Ok(());
+        }
+        let units: Vec<&str> = self.list.iter().map(|period| period.unit().name()).collect();
+        Err(Error::periods_of_another(self.owner.as_deref(), &units.join(", ")))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -144,16 +161,30 @@ impl Periods {
     }
 
     /// Replaces the period of each given unit, or removes it if the new one is `None`. The offset can only be set
-    /// together with the first periods of a board.
-    pub fn altered(&self, changes: Vec<(PeriodUnit, Option<Period>)>, offset: Option<Offset>) -> Result<Periods> {
+    /// together with the first periods of a board. Periods of a board under another name are replaced all at once, and then
+    /// are this board's.
+    pub fn altered(
+        &self,
+        changes: Vec<(PeriodUnit, Option<Period>)>,
+        offset: Option<Offset>,
+        key: &[u8],
+    ) -> Result<Periods> {
         if offset.is_some() && !self.is_empty() {
             return Err(Error::offset_is_set());
         }
-        let is_changed = |period: &&Period| changes.iter().any(|(unit, _)| *unit == period.unit());
-        let mut list: Vec<Period> = self.list.iter().filter(|period| !is_changed(period)).cloned().collect();
+        if changes.is_empty() && offset.is_none() {
+            return Ok(self.clone());
+        }
+        let is_named = |period: &Period| changes.iter().any(|(unit, _)| *unit == period.unit());
+        if !self.list.iter().all(is_named) {
+            self.check_owner(key)?;
+        }
+        let mut list: Vec<Period> = self.list.iter().filter(|period| !is_named(period)).cloned().collect();
         list.extend(changes.iter().filter_map(|(_, period)| period.clone()));
         let inherited = (!list.is_empty() && !self.is_empty()).then_some(self.offset);
-        Periods::new(list, offset.or(inherited))
+        let mut periods = Periods::new(list, offset.or(inherited))?;
+        periods.set_owner(Some(key));
+        Ok(periods)
     }
 }
 
@@ -177,10 +208,13 @@ impl fmt::Display for Period {
 impl fmt::Display for Periods {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.list.iter().try_for_each(|period| write!(f, " {period}"))?;
-        if self.offset.is_zero() {
-            return Ok(());
+        if !self.offset.is_zero() {
+            write!(f, " OFFSET {}", self.offset)?;
         }
-        write!(f, " OFFSET {}", self.offset)
+        match &self.owner {
+            Some(owner) => write!(f, " BOARD {}", Encoded(owner)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -54,7 +54,13 @@ pub struct Alteration {
 impl Rules {
     /// Parses the text of a marker.
     pub fn parse(words: &[&[u8]]) -> Result<Rules> {
-        Ok(read_schema(Words::new(words), None)?.rules)
+        let (words, owner) = match words {
+            [words @ .., b"BOARD", owner] => (words, decode(owner)),
+            _ => (words, None),
+        };
+        let mut rules = read_schema(Words::new(words), None)?.rules;
+        rules.periods.set_owner(owner.as_deref());
+        Ok(rules)
     }
 }
 
@@ -90,7 +96,7 @@ fn read_schema(words: Words<impl Word>, board: Option<&[u8]>) -> Result<Creation
     if since.is_some() && ties == Ties::Shared {
         return Err(Error::since_without_times());
     }
-    let rules = changes.apply(&Rules { fields, ties, shard, ..Rules::implicit() })?;
+    let rules = changes.apply(&Rules { fields, ties, shard, ..Rules::implicit() }, board.unwrap_or_default())?;
     Ok(Creation { rules, since, adopt })
 }
 
@@ -133,12 +139,13 @@ impl Alteration {
         Ok(())
     }
 
-    pub fn apply(self, rules: &Rules) -> Result<Rules> {
+    /// The rules of the board with this key after the change.
+    pub fn apply(self, rules: &Rules, key: &[u8]) -> Result<Rules> {
         let mut rules = rules.clone();
         rules.keep = self.keep.unwrap_or(rules.keep);
         rules.update = self.update.unwrap_or(rules.update);
         rules.data = self.data.unwrap_or(rules.data);
-        rules.periods = rules.periods.altered(self.periods, self.offset)?;
+        rules.periods = rules.periods.altered(self.periods, self.offset, key)?;
         Ok(rules)
     }
 }

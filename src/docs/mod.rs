@@ -9,7 +9,7 @@ pub use syntax::{ArgType, Argument};
 type Str = &'static str;
 
 /// Nothing was released before it, so every command of today exists since then.
-const FIRST_RELEASE: Str = "0.3.0";
+const FIRST_RELEASE: Str = "0.4.0";
 
 pub struct Doc {
     pub name: Str,

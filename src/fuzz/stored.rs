@@ -87,7 +87,7 @@ fn step(model: MemorySet, schema: &Schema, names: &[Vec<u8>], input: &mut Input)
             let words: &[&[u8]] =
                 if input.bool() { &[b"KEEP", b"3", b"UPDATE", b"BEST"] } else { &[b"NOKEEP", b"UPDATE", b"BEST"] };
             let alteration = Alteration::parse(b"b", Words::new(words)).expect("words of RANK.ALTER");
-            alteration.apply(&board.schema().rules).and_then(|rules| board.alter(rules))
+            alteration.apply(&board.schema().rules, board.key()).and_then(|rules| board.alter(rules))
         }
     };
     if let Err(error) = done {

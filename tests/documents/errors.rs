@@ -166,6 +166,9 @@ RANK.GET large 1 DENSE
 "#;
 
 const PERIODS: &str = r#"
+RANK.CREATE {cup} PERIOD MONTH {cup}:month: PERIOD YEAR {cup}:year:
+COPY {cup} {cup}:backup
+RANK.ADD {cup}:backup 50 ann
 RANK.CREATE fresh PERIOD fortnight p:
 RANK.CREATE fresh PERIOD DAY LIKE
 RANK.CREATE fresh PERIOD DAY a: PERIOD DAY b:

@@ -37,7 +37,7 @@ fn texts() {
     ];
     for (words, text) in cases {
         let rules = parse(words).unwrap_or_else(|error| panic!("{words}: {error}"));
-        let full = format!("FIELD score DESC FLOAT {text}");
+        let full = format!("FIELD score DESC FLOAT {text} BOARD b");
         assert_eq!(rules.to_string(), full, "{words}");
         let again: Vec<&[u8]> = full.split(' ').map(str::as_bytes).collect();
         assert_eq!(Rules::parse(&again).as_ref().ok(), Some(&rules), "{full}");
@@ -49,13 +49,29 @@ fn alterations() {
     let unit = |word: &str| PeriodUnit::parse(word.as_bytes()).expect("a unit");
     let rules = parse("PERIOD DAY d: PAST 7 PERIOD WEEK w: OFFSET +09:00").expect("rules");
     let day = parse("PERIOD DAY new: PAST 2").expect("rules").periods.of(unit("day")).expect("a day").clone();
-    let altered = rules.periods.altered(vec![(unit("day"), Some(day.clone()))], None).expect("another day");
-    assert_eq!(altered.to_string(), " PERIOD DAY new: PAST 2 PERIOD WEEK w: OFFSET +09:00");
-    let none = rules.periods.altered(vec![(unit("day"), None), (unit("week"), None)], None).expect("none");
+    let altered = rules.periods.altered(vec![(unit("day"), Some(day.clone()))], None, b"b").expect("another day");
+    assert_eq!(altered.to_string(), " PERIOD DAY new: PAST 2 PERIOD WEEK w: OFFSET +09:00 BOARD b");
+    let none = rules.periods.altered(vec![(unit("day"), None), (unit("week"), None)], None, b"b").expect("none");
     assert_eq!(none, Periods::default());
-    let first = none.altered(vec![(unit("day"), Some(day))], Offset::parse(b"-01:00")).expect("the first");
-    assert_eq!(first.to_string(), " PERIOD DAY new: PAST 2 OFFSET -01:00");
-    assert!(first.altered(Vec::new(), Offset::parse(b"-02:00")).is_err());
+    let first =
+        none.altered(vec![(unit("day"), Some(day.clone()))], Offset::parse(b"-01:00"), b"b").expect("the first");
+    assert_eq!(first.to_string(), " PERIOD DAY new: PAST 2 OFFSET -01:00 BOARD b");
+    assert!(first.altered(Vec::new(), Offset::parse(b"-02:00"), b"b").is_err());
+    // Under another name, all at once.
+    assert!(altered.altered(vec![(unit("day"), None)], None, b"copy").is_err());
+    let taken = altered.altered(vec![(unit("day"), Some(day)), (unit("week"), None)], None, b"copy").expect("all");
+    assert_eq!(taken.to_string(), " PERIOD DAY new: PAST 2 OFFSET +09:00 BOARD copy");
+}
+
+#[test]
+fn periods_belong_to_a_board_under_its_name() {
+    let rules = parse("PERIOD DAY d:").expect("rules");
+    assert_eq!(rules.periods.check_owner(b"b"), Ok(()));
+    assert!(rules.periods.check_owner(b"copy").is_err());
+    let words: Vec<&[u8]> = b"FIELD score PERIOD DAY d:".split(|byte| *byte == b' ').collect();
+    let without_record = Rules::parse(&words).expect("a schema of 0.3.0");
+    assert!(without_record.periods.check_owner(b"b").is_err());
+    assert_eq!(parse("KEEP 5").expect("rules").periods.check_owner(b"copy"), Ok(()));
 }
 
 proptest! {

@@ -113,7 +113,7 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::no_board());
     }
     let gets_hash = alteration.data.is_some();
-    let rules = alteration.apply(&board.schema().rules)?;
+    let rules = alteration.apply(&board.schema().rules, board.key().bytes())?;
     if gets_hash {
         check_may_own(call, &rules)?;
     }

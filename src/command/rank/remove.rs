@@ -42,6 +42,7 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
     let members: Vec<Text> = args.map(Arg::text).collect();
     let mut periods = Vec::new();
     if !board.schema().rules.periods.is_empty() {
+        board.schema().rules.periods.check_owner(board.key().bytes())?;
         call.start_timing();
         for period in open_kept(call, &board)? {
             let leaving = period.prepare_removal(&members);

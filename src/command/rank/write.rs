@@ -259,6 +259,7 @@ pub fn write<'c>(
     }
     let mut periods = Vec::new();
     if !options.restores && !board.schema().rules.periods.is_empty() {
+        board.schema().rules.periods.check_owner(board.key().bytes())?;
         periods = plan_periods(call, board, &request, options, pairs)?;
     }
     let mut plan = board.plan(&request, pairs)?;
