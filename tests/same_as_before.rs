@@ -16,7 +16,7 @@
 //! for byte, and the append-only files too. Each chapter of a few hundred calls begins with new data; after a difference
 //! the rest of its chapter is left out, since it would follow from it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::File;
 use std::io::Read;
@@ -26,7 +26,7 @@ use std::path::Path;
 use redis::{Connection, ConnectionLike, Value};
 use tempfile::NamedTempFile;
 
-use crate::calls::{generator, learn, Call, Generator, STRANGE_KEYS};
+use crate::calls::{begin_chapter, generator, learn, may_wait, Call, Unmet};
 use crate::script::Dice;
 use crate::support::*;
 
@@ -86,11 +86,6 @@ fn setting(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Whether a single connection would wait for ever, or another test is about it.
-fn may_wait(call: &Call) -> bool {
-    call.args.iter().any(|arg| arg.eq_ignore_ascii_case(b"BLOCK"))
-}
-
 /// What kind of difference it is: the command, and how both replies begin.
 fn kind_of(call: &Call, before: &str, after: &str) -> String {
     let class = |reply: &str| match is_error(reply) {
@@ -132,14 +127,17 @@ fn compare(kind: Kind) {
     };
     let mut differences: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     let (mut sent, mut errors, mut appended) = (0, 0, 0);
-    let mut never: BTreeSet<String> = generator.options().into_iter().collect();
+    let mut unmet = Unmet::new(&generator);
     let mut chapter = 0;
     while sent < calls {
         chapter += 1;
         let mut dice = Dice::new(seed.wrapping_mul(1_000_003).wrapping_add(chapter));
         let mut now = YEAR_2023_MS;
         set_clock(now);
-        begin_chapter(&mut generator, &mut sides);
+        for side in &mut sides {
+            begin_chapter(&mut generator, &mut side.con);
+            side.aof.read_to_end(&mut Vec::new()).expect("the AOF");
+        }
         let mut history: Vec<String> = Vec::new();
         for _ in 0..CHAPTER / BATCH as u64 {
             if dice.once_in(3) {
@@ -164,7 +162,7 @@ fn compare(kind: Kind) {
                 if is_error(&one) {
                     errors += 1;
                 } else {
-                    never.retain(|option| !call.options().any(|it| it == *option));
+                    unmet.met(&generator, call, &before[at]);
                 }
                 if one != other {
                     difference = Some((
@@ -191,30 +189,13 @@ fn compare(kind: Kind) {
             }
         }
     }
-    println!("never without an error: {}", never.into_iter().collect::<Vec<_>>().join(", "));
+    println!("{unmet:?}");
     println!("{kind:?}: {sent} calls, of which {errors} were errors; {appended} bytes of effects; {chapter} chapters");
     let report: Vec<String> = differences
         .iter()
         .map(|(kind, (count, examples))| format!("{count} x {kind}\n  {}\n", examples.join("\n  ")))
         .collect();
     assert!(report.is_empty(), "{} kinds of difference:\n\n{}", report.len(), report.join("\n"));
-}
-
-/// Makes all keys anew.
-fn begin_chapter(generator: &mut Generator, sides: &mut [Side; 2]) {
-    generator.forget();
-    let lines: Vec<String> = generator.set_up().collect();
-    for side in sides {
-        expect(&mut side.con, "FLUSHALL", "+OK");
-        for line in &lines {
-            let made = reply(&mut side.con, line);
-            assert!(!is_error(&made), "{line}: {made}");
-        }
-        for (command, key) in [("SET", 0), ("RPUSH", 1), ("SADD", 2)] {
-            cmdv(&mut side.con, &[command.as_bytes(), STRANGE_KEYS[key], b"x"]).expect("a key");
-        }
-        side.aof.read_to_end(&mut Vec::new()).expect("the AOF");
-    }
 }
 
 /// Which of a batch it was is not known: the first place at which the streams differ is shown.

@@ -55,6 +55,14 @@ impl Shape {
         }
     }
 
+    fn begins_with(&self, token: &str) -> bool {
+        match self {
+            Shape::Token(own) => own == token,
+            Shape::Sequence(parts) => parts.first().is_some_and(|part| part.begins_with(token)),
+            _ => false,
+        }
+    }
+
     fn visit_tokens<'s>(&'s self, visit: &mut dyn FnMut(&'s str)) {
         match self {
             Shape::Token(token) => visit(token),
@@ -96,12 +104,12 @@ const BOARDS: &[Board] = &[
 pub const SET_UP: &[&str] = &[
     "RANK.ADD @bare 1 m1 2 m2 2 m3",
     "RANK.CREATE @plain DATA @players",
-    "RANK.CREATE @bounded KEEP 7 DATA @bounded.data OWNED",
+    "RANK.CREATE @bounded KEEP 3 DATA @bounded.data OWNED",
     "RANK.CREATE @packed FIELD a DIGITS 3 FIELD b ASC DIGITS 3 DATA @players",
     "RANK.CREATE @timed FIELD a RANGE -50 50 TIES FIRST S SINCE 1699999200000",
     "RANK.CREATE @wide FIELD a BITS 30 FIELD b BITS 30 DATA @wide.data OWNED",
     "RANK.CREATE @spilled FIELD a INT FIELD b ASC INT DATA @spilled.data OWNED",
-    "RANK.CREATE @late FIELD a FLOAT FIELD b INT TIES LAST KEEP 9 UPDATE BEST DATA @players SINCE 1699999200000",
+    "RANK.CREATE @late FIELD a FLOAT FIELD b INT TIES LAST KEEP 4 UPDATE BEST DATA @players SINCE 1699999200000",
     "RANK.CREATE @joined FIELD a ASC INT TIES JOINED SINCE 1699999200000",
     "RANK.CREATE @long FIELD a INT FIELD b ASC FLOAT FIELD c INT TIES FIRST SINCE 1699999200000",
     "RANK.CREATE @seasons UPDATE BEST DATA @players PERIOD HOUR @seasons:hour: PERIOD DAY @seasons:day: PAST 2 \
@@ -267,9 +275,23 @@ impl Generator {
         self.held.push((key.to_vec(), item.to_vec(), token));
     }
 
+    /// Whether this item was claimed, and nobody is known to have given it back.
+    pub fn is_held(&self, key: &[u8], item: &[u8]) -> bool {
+        self.held.iter().any(|(in_key, held, _)| in_key == key && held == item)
+    }
+
     /// Nothing is claimed or leased any more.
     pub fn forget(&mut self) {
         self.held.clear();
+    }
+
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        self.commands.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Leaves out all other commands.
+    pub fn only(&mut self, mut is_wanted: impl FnMut(&str) -> bool) {
+        self.commands.retain(|(name, _)| is_wanted(name));
     }
 
     /// A call of any command.
@@ -288,12 +310,14 @@ impl Generator {
             board: None,
             fields: 1,
             repeats: None,
+            counted: None,
+            algorithm: "",
             held: None,
             call: Call { args: vec![name.clone().into_bytes()], tokens: Vec::new(), is_garbled: false },
         };
+        writer.algorithm = writer.random.pick(ALGORITHMS);
         writer.write(shape);
         let mut call = writer.call;
-        fit_limiters(&mut call);
         if self.garbled > 0 && random.once_in(self.garbled) {
             self.garble(&mut call, random);
         }
@@ -326,24 +350,7 @@ impl Generator {
     }
 }
 
-/// A limiter's key is a log where the algorithm is `SLIDING`, and a string elsewhere.
-fn fit_limiters(call: &mut Call) {
-    let is_string = ["FIXED", "COUNTER", "GCRA", "CALENDAR"].iter().any(|word| call.tokens.iter().any(|it| it == word));
-    let (wrong, right) = if is_string { ("log", "text") } else { ("text", "log") };
-    if call.command().starts_with("rate.") {
-        for arg in &mut call.args {
-            let stem = arg.len().saturating_sub(wrong.len() + 1);
-            if arg[stem..].starts_with(wrong.as_bytes())
-                && arg.ends_with(b"0") | arg.ends_with(b"1") | arg.ends_with(b"2")
-            {
-                let number = arg[arg.len() - 1];
-                arg.truncate(stem);
-                arg.extend_from_slice(right.as_bytes());
-                arg.push(number);
-            }
-        }
-    }
-}
+const ALGORITHMS: &[&str] = &["SLIDING", "FIXED", "COUNTER", "GCRA", "CALENDAR"];
 
 /// Writes one call.
 struct Writer<'g, R> {
@@ -355,6 +362,10 @@ struct Writer<'g, R> {
     fields: usize,
     /// A count that was written before what it counts.
     repeats: Option<usize>,
+    /// How many keys there are, if each of them has a rule.
+    counted: Option<usize>,
+    /// The algorithm of a limiter, which other words have to suit.
+    algorithm: &'static str,
     /// A claim whose item or token was written.
     held: Option<&'g (Vec<u8>, Vec<u8>, i64)>,
     call: Call,
@@ -373,18 +384,28 @@ impl<'g, R: Random> Writer<'g, R> {
                 self.call.args.push(value);
             }
             Shape::Choice(parts) => {
-                let at = self.random.below(parts.len());
+                let at = match parts.iter().position(|part| part.begins_with(self.algorithm)) {
+                    Some(at) => at,
+                    None => self.random.below(parts.len()),
+                };
                 self.write(&parts[at]);
             }
             Shape::Sequence(parts) => self.sequence(parts),
             Shape::Optional(part) => {
-                if self.random.once_in(4) {
+                let is_algorithm =
+                    matches!(&**part, Shape::Choice(parts) if parts.iter().any(|it| it.begins_with(self.algorithm)));
+                let is_wanted = match is_algorithm {
+                    true => self.algorithm != "SLIDING" || self.random.once_in(2),
+                    false if matches!(self.command, "rank.create" | "rank.alter") => self.random.once_in(3),
+                    false => self.random.once_in(4) && self.suits(part),
+                };
+                if is_wanted {
                     self.write(part);
                 }
             }
             Shape::Repeated(part) => {
                 let is_score = matches!(&**part, Shape::Value(name, _) if name == "score" || name == "delta");
-                let times = match self.repeats.take() {
+                let times = match self.repeats.take().or_else(|| self.counted.take()) {
                     Some(times) => times,
                     None if is_score => self.fields,
                     None => self.random.pick(&[1, 1, 1, 1, 2, 2, 3, 6]),
@@ -394,6 +415,20 @@ impl<'g, R: Random> Writer<'g, R> {
                 }
             }
         }
+    }
+
+    /// Whether an option goes with the algorithm, or nothing is checked here.
+    fn suits(&mut self, option: &Shape) -> bool {
+        let is_limiter = self.command.starts_with("rate.");
+        let suits = match option {
+            _ if !is_limiter => true,
+            option if option.begins_with("BURST") => self.algorithm == "GCRA",
+            option if option.begins_with("OFFSET") => self.algorithm == "CALENDAR",
+            option if option.begins_with("PENALTY") || option.begins_with("STAMP") => self.algorithm != "SLIDING",
+            option if option.begins_with("WAIT") => self.algorithm == "GCRA",
+            _ => true,
+        };
+        suits || (self.generator.garbled > 0 && self.random.once_in(10))
     }
 
     /// Options that follow each other may do so in any order.
@@ -407,8 +442,14 @@ impl<'g, R: Random> Writer<'g, R> {
                 }
             }
         }
-        for part in order {
-            self.write(part);
+        // Now and then a single option, and that for certain: some go with no other.
+        let single = (order.len() > 1 && self.random.once_in(5)).then(|| self.random.below(order.len()));
+        for (at, part) in order.into_iter().enumerate() {
+            match (part, single) {
+                (Shape::Optional(option), Some(single)) if at == single => self.write(option),
+                (Shape::Optional(_), Some(_)) => {}
+                _ => self.write(part),
+            }
         }
     }
 
@@ -433,9 +474,11 @@ impl<'g, R: Random> Writer<'g, R> {
                 key
             }
             "rate.reset" if self.random.once_in(4) => self.one_of("lease"),
-            name if name.starts_with("rate.") => {
-                let stem = self.random.pick(&["log", "text"]);
-                self.one_of(stem)
+            name if name.starts_with("rate.") => self.one_of(if self.algorithm == "SLIDING" { "log" } else { "text" }),
+            // One that is not there yet, mostly.
+            "rank.create" if !self.random.once_in(4) => {
+                let number = self.random.below(40);
+                self.key(&format!("new{number}"))
             }
             name if name.starts_with("cl.") => self.one_of("text"),
             name if name.starts_with("due.") => {
@@ -530,15 +573,22 @@ impl<'g, R: Random> Writer<'g, R> {
         match name {
             "key" => self.own_key(),
             "hash" if self.command.starts_with("due.") => self.key("texts"),
+            "hash" if self.command == "rank.rotate" => {
+                let number = self.random.below(40);
+                self.key(&format!("archive.data{number}"))
+            }
             "hash" => {
                 let own = self.board.map_or("players", |board| board.name);
                 let name = if self.random.once_in(2) { format!("{own}.data") } else { "players".into() };
                 self.key(&name)
             }
             "other" => self.board_key(),
-            "archive" => self.one_of("archive"),
+            "archive" => {
+                let number = self.random.below(9);
+                self.key(&format!("archive{number}"))
+            }
             "dead" => self.key("dead"),
-            "limiter" => self.one_of("text"),
+            "limiter" => self.one_of(if self.algorithm == "SLIDING" { "log" } else { "text" }),
             "item" => match self.held.take() {
                 Some((_, item, _)) if !item.is_empty() => item.clone(),
                 _ => format!("i{}", self.random.below(9)).into_bytes(),
@@ -548,7 +598,10 @@ impl<'g, R: Random> Writer<'g, R> {
                 None => self.number(&[1, 2, 4_503_599_627_370_495]),
             },
             "member" => self.member(),
-            "name" if self.command == "rank.create" => self.text(&["a", "b", "c", "d", "Field-4_"]),
+            "name" if self.command == "rank.create" => {
+                let fields = self.call.tokens.iter().filter(|token| *token == "FIELD").count();
+                format!("{}", char::from(b'a' + (fields % 26) as u8)).into_bytes()
+            }
             "name" if self.command.starts_with("rank.shard") => self.text(&["game", "other game", "x"]),
             "name" => self.member(),
             "attr" => self.text(&["a0", "a1", "a2", "b"]),
@@ -560,6 +613,10 @@ impl<'g, R: Random> Writer<'g, R> {
             "max" => self.text(&["inf", "+inf", "40", "(20", "7"]),
             "percentile" => self.text(&["0", "50", "99.9", "100"]),
             "fields" => self.fields.to_string().into_bytes(),
+            "unit" | "period" | "noperiod" if !self.random.once_in(4) => match self.board.map(|board| board.name) {
+                Some("seasons") => self.text(&["hour", "day", "every"]),
+                _ => self.text(&["week", "month", "year"]),
+            },
             "unit" | "period" | "noperiod" => self.text(&["hour", "day", "week", "month", "year", "every", "DAY"]),
             "index" => self.number(&[0, -1, -2]),
             "id" => self.text(&["2023-11-14", "2023-11-13", "2023-11", "2023", "2023-11-14T23", "2023-11-14T00:00:00"]),
@@ -572,12 +629,13 @@ impl<'g, R: Random> Writer<'g, R> {
             // Seasons are in whole minutes.
             "duration" if self.command.starts_with("rank.") => self.text(&["14d", "1h", "90m"]),
             "duration" | "lease" | "timeout" | "wait" => self.text(&["1s", "1ms", "0ms", "500ms", "2", "1m", "1h"]),
-            "window" => self.text(&["1s", "1m", "60", "1500ms", "1h", "day", "366d"]),
-            "compact" | "rule" => {
-                self.text(&["5/1s", "3/1m", "20/1h", "9/500ms", "100/1d", "4/hour", "6/day", "10/1s/20"])
-            }
+            "window" if self.algorithm == "CALENDAR" => self.text(&["hour", "day", "week", "month", "year"]),
+            "window" => self.text(&["1s", "1m", "60", "1500ms", "1h", "2d", "366d"]),
+            "compact" | "rule" if self.algorithm == "CALENDAR" => self.text(&["4/hour", "6/day", "9/year"]),
+            "compact" | "rule" if self.algorithm == "GCRA" => self.text(&["10/1s/20", "5/1h", "3/1m/1"]),
+            "compact" | "rule" => self.text(&["5/1s", "3/1m", "20/1h", "9/500ms", "100/1d"]),
             "limit" | "burst" => self.number(&[1, 2, 3, 5, 20]),
-            "cost" => self.number(&[1, 1, 2, 3, 0, 7]),
+            "cost" | "reserved" | "used" | "actual" => self.number(&[1, 1, 2, 3, 0, 7]),
             "cursor" => b"0".to_vec(),
             "start" => self.number(&[1, 1, 2, 5, -3]),
             "stop" => self.number(&[-1, 1, 3, 9]),
@@ -592,6 +650,7 @@ impl<'g, R: Random> Writer<'g, R> {
             name if name.starts_with("num") => {
                 let times = 1 + self.random.below(3);
                 self.repeats = Some(times);
+                self.counted = (self.command == "rate.all").then_some(times);
                 times.to_string().into_bytes()
             }
             _ => match kind {
