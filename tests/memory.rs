@@ -2,7 +2,7 @@
 
 use crate::flood::Flood;
 use crate::support::*;
-use crate::workload::{Workload, SCHEMAS};
+use crate::workload::Workload;
 
 /// Commands of a round; `RANK_MEMORY_ROUND` makes it a million.
 const ROUND: usize = 30_000;
@@ -36,11 +36,15 @@ fn words(line: &str) -> Vec<Vec<u8>> {
 
 /// One kind of write and delete after the other, then all of them at random.
 fn round(server: &Server, count: usize) {
+    let mut workload = Workload::new(&mut server.connect(), 80, "");
+    workload.set_up(&mut server.connect());
     let mut flood = Flood::connect(server);
     let mut send = |line: &str| assert!(flood.send(&words(line)), "the server is gone");
-    for (name, schema) in SCHEMAS {
-        send(&format!("RANK.CREATE {name} {}", schema.replace('@', "")));
-        let fields = schema.matches("FIELD").count().max(1);
+    let creations: Vec<String> = workload.generator.set_up().filter(|line| line.starts_with("RANK.CREATE ")).collect();
+    for creation in &creations {
+        send(creation);
+        let name = creation.split(' ').nth(1).expect("a key");
+        let fields = creation.matches("FIELD").count().max(1);
         for at in 0..count / 60 {
             let scores = format!("{} ", at % 40).repeat(fields);
             for line in [
@@ -76,10 +80,6 @@ fn round(server: &Server, count: usize) {
             _ => send(&format!("SET board-{at} x")),
         }
         send(&format!("DEL board-{at} data-{at}"));
-    }
-    let mut workload = Workload::new(&mut server.connect(), 80, "");
-    for command in workload.create_boards() {
-        send(&command);
     }
     for _ in 0..count / 2 {
         send(&workload.next_command());

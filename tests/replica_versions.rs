@@ -24,9 +24,7 @@ on_every_server! {
         let primary = Server::builder(kind).program(old).tcp().start();
         let mut con = primary.connect();
         let mut workload = Workload::new(&mut con, 31, "p.");
-        for command in workload.create_boards() {
-            expect(&mut con, &command, "+OK");
-        }
+        workload.set_up(&mut con);
         (0..1500).for_each(|_| workload.step(&mut con));
         // What is there already comes as a snapshot, what is written from now on as commands.
         let replica = Server::builder(kind).program(new).tcp().replica_of(&primary).start();

@@ -10,7 +10,7 @@ use redis::{Connection, Value};
 use crate::script::{script, Dice};
 use crate::support::codes::entries_of;
 use crate::support::*;
-use crate::workload::{assert_same, assert_same_bytes, check_boards, snapshot, Workload, SCHEMAS};
+use crate::workload::{assert_same, assert_same_bytes, check_boards, snapshot, Workload};
 
 /// Steps of the random workload: enough that every command comes in every state.
 const STEPS: usize = 1500;
@@ -126,9 +126,7 @@ impl Traffic {
             // Each has boards of its own: two that create and delete the same ones meet each other's.
             let mut workload = Workload::new(&mut con, seed * 10 + writer, &format!("p{writer}."));
             thread::spawn(move || {
-                for command in workload.create_boards() {
-                    expect(&mut con, &command, "+OK");
-                }
+                workload.set_up(&mut con);
                 while !stop.load(Ordering::Relaxed) {
                     workload.step(&mut con);
                     done.fetch_add(1, Ordering::Relaxed);
@@ -189,9 +187,7 @@ on_every_server! {
         let primary = Server::builder(kind).tcp().start();
         let mut con = primary.connect();
         let mut workload = Workload::new(&mut con, 60, "");
-        for command in workload.create_boards() {
-            expect(&mut con, &command, "+OK");
-        }
+        workload.set_up(&mut con);
         // One is there from the start, one comes in the middle and gets a snapshot.
         let plain = Server::builder(kind).without_module().replica_of(&primary).start();
         plain.wait_for_sync(&primary);
@@ -203,6 +199,7 @@ on_every_server! {
         for _ in 0..STEPS {
             workload.step(&mut con);
         }
+        workload.check_reach();
         check_boards(&mut con, false);
         plain.wait_for_sync(&primary);
         equal.wait_for_sync(&primary);
@@ -213,12 +210,12 @@ on_every_server! {
         assert!(digests.iter().all(|digest| digest == &digests[0]), "{digests:?}");
         // The one with the module answers as the primary does, attributes included.
         let mut replica = equal.connect();
-        for (key, _) in SCHEMAS {
+        for key in workload.generator.boards() {
             for read in [
                 "RANK.TOPN KEY 99 WITHDATA", "RANK.GET KEY m1 WITHDATA", "RANK.INFO KEY", "RANK.GETDATA KEY m2", "RANK.STATS KEY", "RANK.QUERY KEY m3 WITHDATA JSON",
                 "RANK.COUNT KEY", "RANK.PAGE KEY 1 2", "RANK.AROUND KEY m4 2", "RANK.SCORE KEY m5", "RANK.PERCENTILE KEY m6",
             ] {
-                let read = read.replace("KEY", key);
+                let read = read.replace("KEY", &key);
                 let expected = reply(&mut con, &read);
                 expect(&mut replica, &read, &expected);
             }

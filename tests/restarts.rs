@@ -105,9 +105,7 @@ fn with_data(builder: Builder, seed: u64) -> Server {
     let server = builder.start();
     let mut con = server.connect();
     let mut workload = Workload::new(&mut con, seed, "");
-    for command in workload.create_boards() {
-        expect(&mut con, &command, "+OK");
-    }
+    workload.set_up(&mut con);
     for _ in 0..700 {
         workload.step(&mut con);
     }

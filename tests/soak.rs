@@ -98,9 +98,7 @@ fn soak(kind: Kind, time: Duration) {
     let mut con = primary.connect();
     expect(&mut con, "RANK.CREATE counters FIELD count INT FIELD other INT", "+OK");
     for prefix in 0..CONNECTIONS / 10 {
-        for command in Workload::new(&mut con, 0, &format!("p{prefix}.")).create_boards() {
-            expect(&mut con, &command, "+OK");
-        }
+        Workload::new(&mut con, 0, &format!("p{prefix}.")).set_up(&mut con);
     }
     let (start, end) = (Instant::now(), Instant::now() + time);
     let held = Held::default();

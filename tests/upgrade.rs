@@ -52,9 +52,7 @@ on_every_server! {
         let (server, path) = with_own_copy(kind);
         let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
         let workload = Workload::new(&mut server.connect(), 70, "");
-        for command in workload.create_boards() {
-            expect(&mut server.connect(), &command, "+OK");
-        }
+        workload.set_up(&mut server.connect());
         let is_disconnected = remembers_commands(&server);
         let write = &|writer: u64| {
             let mut con = server.connect();

@@ -115,7 +115,7 @@ pub const SET_UP: &[&str] = &[
     "RANK.CREATE @seasons UPDATE BEST DATA @players PERIOD HOUR @seasons:hour: PERIOD DAY @seasons:day: PAST 2 \
      PERIOD EVERY 14d FROM 1699920000000 @seasons:season: OFFSET +01:00",
     "RANK.CREATE @terms FIELD a INT FIELD b INT TIES LAST KEEP 5 PERIOD WEEK @terms:week: PERIOD MONTH @terms:month: \
-     PERIOD YEAR @terms:year: PAST 0 SINCE 1699999200000",
+     PERIOD YEAR @terms:year: PAST 3 SINCE 1699999200000",
     "RANK.ADD @plain DATA {\"n\":1} 5 m1",
     "RANK.ADD @spilled 1 2 m1 9000000000000000000 9000000000000000000 m2 3 -4 m3",
     "RANK.ADD @terms AT 1700000000000 1 2 m1 3 4 m2",
@@ -232,6 +232,8 @@ pub struct Generator {
     pub now: i64,
     /// One call in so many is garbled, and one value in ten times as many is odd; 0: none.
     pub garbled: usize,
+    /// Nothing expires or ends within the next hour, so that two servers can be compared at leisure.
+    pub is_lasting: bool,
     /// Keys, items (none for a lease) and tokens of what was handed out last.
     held: Vec<(Vec<u8>, Vec<u8>, i64)>,
 }
@@ -247,7 +249,15 @@ impl Generator {
         }
         words.sort();
         words.dedup();
-        Generator { commands, words, prefix: String::new(), now: 1_700_000_000_000, garbled: 3, held: Vec::new() }
+        Generator {
+            commands,
+            words,
+            prefix: String::new(),
+            now: 1_700_000_000_000,
+            garbled: 3,
+            is_lasting: false,
+            held: Vec::new(),
+        }
     }
 
     /// Every command with every token of it, as `name TOKEN`: what a long run must have reached.
@@ -285,6 +295,11 @@ impl Generator {
         self.held.clear();
     }
 
+    /// The boards that [`Generator::set_up`] makes.
+    pub fn boards(&self) -> impl Iterator<Item = String> + '_ {
+        BOARDS.iter().filter(|board| board.name != "spare").map(|board| format!("{}{}", self.prefix, board.name))
+    }
+
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         self.commands.iter().map(|(name, _)| name.as_str())
     }
@@ -315,7 +330,8 @@ impl Generator {
             held: None,
             call: Call { args: vec![name.clone().into_bytes()], tokens: Vec::new(), is_garbled: false },
         };
-        writer.algorithm = writer.random.pick(ALGORITHMS);
+        // Calendar windows end at their own time.
+        writer.algorithm = writer.random.pick(&ALGORITHMS[..ALGORITHMS.len() - usize::from(self.is_lasting)]);
         writer.write(shape);
         let mut call = writer.call;
         if self.garbled > 0 && random.once_in(self.garbled) {
@@ -392,9 +408,7 @@ impl<'g, R: Random> Writer<'g, R> {
             }
             Shape::Sequence(parts) => self.sequence(parts),
             Shape::Optional(part) => {
-                let is_algorithm =
-                    matches!(&**part, Shape::Choice(parts) if parts.iter().any(|it| it.begins_with(self.algorithm)));
-                let is_wanted = match is_algorithm {
+                let is_wanted = match self.is_algorithm(part) {
                     true => self.algorithm != "SLIDING" || self.random.once_in(2),
                     false if matches!(self.command, "rank.create" | "rank.alter") => self.random.once_in(3),
                     false => self.random.once_in(4) && self.suits(part),
@@ -415,6 +429,10 @@ impl<'g, R: Random> Writer<'g, R> {
                 }
             }
         }
+    }
+
+    fn is_algorithm(&self, option: &Shape) -> bool {
+        matches!(option, Shape::Choice(parts) if parts.iter().any(|part| part.begins_with(self.algorithm)))
     }
 
     /// Whether an option goes with the algorithm, or nothing is checked here.
@@ -447,7 +465,7 @@ impl<'g, R: Random> Writer<'g, R> {
         for (at, part) in order.into_iter().enumerate() {
             match (part, single) {
                 (Shape::Optional(option), Some(single)) if at == single => self.write(option),
-                (Shape::Optional(_), Some(_)) => {}
+                (Shape::Optional(option), Some(_)) if !self.is_algorithm(option) => {}
                 _ => self.write(part),
             }
         }
@@ -628,6 +646,11 @@ impl<'g, R: Random> Writer<'g, R> {
             }
             // Seasons are in whole minutes.
             "duration" if self.command.starts_with("rank.") => self.text(&["14d", "1h", "90m"]),
+            "duration" | "lease" | "timeout" | "wait" | "window" if self.generator.is_lasting => {
+                self.text(&["1h", "2d", "366d"])
+            }
+            "compact" | "rule" if self.generator.is_lasting => self.text(&["20/1h", "5/2h", "100/1d"]),
+            "past" if self.generator.is_lasting => self.number(&[1, 2, 30]),
             "duration" | "lease" | "timeout" | "wait" => self.text(&["1s", "1ms", "0ms", "500ms", "2", "1m", "1h"]),
             "window" if self.algorithm == "CALENDAR" => self.text(&["hour", "day", "week", "month", "year"]),
             "window" => self.text(&["1s", "1m", "60", "1500ms", "1h", "2d", "366d"]),

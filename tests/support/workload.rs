@@ -1,161 +1,77 @@
 //! Random writes of every kind, and what must hold after any of them: shared by the tests that kill,
 //! replicate, migrate and reload servers in the middle of a load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use redis::{Connection, Value};
 
+use super::calls::{generator, may_wait, only_writes, Generator};
 use super::script::Dice;
 use super::*;
 
-/// The boards that a workload creates, one of each layout and some with rules of their own. `@` stands for the prefix.
-pub const SCHEMAS: &[(&str, &str)] = &[
-    ("plain", "DATA @players"),
-    ("bounded", "KEEP 7 DATA @bounded.data OWNED"),
-    ("packed", "FIELD a DIGITS 3 FIELD b ASC DIGITS 3 DATA @players"),
-    ("timed", "FIELD a RANGE -50 50 TIES FIRST S"),
-    ("wide", "FIELD a BITS 30 FIELD b BITS 30 DATA @wide.data OWNED"),
-    ("spilled", "FIELD a INT FIELD b ASC INT DATA @spilled.data OWNED"),
-    ("late", "FIELD a FLOAT FIELD b INT TIES LAST KEEP 9 UPDATE BEST DATA @players"),
-    ("joined", "FIELD a ASC INT TIES JOINED"),
-];
-
-/// Makes commands, the same for the same seed.
+/// Makes commands, the same for the same seed: what the module's commands can write, and now and then a core command.
 pub struct Workload {
     dice: Dice,
-    /// In front of every key: several workloads share a server, and in a cluster a hash tag keeps
-    /// the keys of one together.
-    prefix: String,
-    with_rates: bool,
+    pub generator: Generator,
+    /// The commands that have not been answered without an error.
+    unmet: BTreeSet<String>,
     /// What must come next: a board that was deleted is made anew.
     follow_up: Option<String>,
 }
 
 impl Workload {
+    /// `prefix` is in front of every key: several workloads share a server, and in a cluster a hash tag keeps the keys of
+    /// one together.
     pub fn new(con: &mut Connection, seed: u64, prefix: &str) -> Self {
-        let with_rates = reply(con, "COMMAND INFO RATE.CHECK") != "[nil]";
-        Workload { dice: Dice::new(seed), prefix: prefix.into(), with_rates, follow_up: None }
+        let mut generator = generator(con);
+        only_writes(&mut generator, con);
+        (generator.prefix, generator.garbled, generator.is_lasting) = (prefix.into(), 0, true);
+        let unmet = generator.commands().map(str::to_owned).collect();
+        Workload { dice: Dice::new(seed), generator, unmet, follow_up: None }
     }
 
-    pub fn create_boards(&self) -> Vec<String> {
-        let create = |(name, schema): &(&str, &str)| self.create(name, schema);
-        SCHEMAS.iter().map(create).collect()
-    }
-
-    fn create(&self, name: &str, schema: &str) -> String {
-        format!("RANK.CREATE {}{name} {}", self.prefix, schema.replace('@', &self.prefix))
-    }
-
-    /// Scores that every board takes, so many as it has fields.
-    fn scores(&mut self, fields: usize) -> String {
-        (0..fields).map(|_| format!("{} ", self.dice.roll(40))).collect()
-    }
-
-    fn member(&mut self) -> String {
-        match self.dice.roll(12) {
-            0 => r#""\x00\xff % {}""#.into(),
-            number => format!("m{number}"),
+    #[track_caller]
+    pub fn set_up(&self, con: &mut Connection) {
+        for command in self.generator.set_up() {
+            let answer = reply(con, &command);
+            assert!(!is_error(&answer), "{command}: {answer}");
         }
     }
 
-    fn record(&mut self) -> String {
-        format!(r#"{{"a{}":{},"b":[true,null],"c":"x"}}"#, self.dice.roll(3), self.dice.roll(9))
-    }
-
-    /// A member as `RANK.LOAD` takes it.
-    fn line(&mut self, fields: usize) -> String {
-        let (member, a, b) = (self.dice.roll(12), self.dice.roll(40), self.dice.roll(40));
-        let scores = match fields {
-            1 => format!(r#""score":{a}"#),
-            _ => format!(r#""scores":{{"a":{a},"b":{b}}}"#),
-        };
-        let data = if self.dice.once_in(3) { self.record() } else { "null".into() };
-        format!(r#"{{"member":"m{member}",{scores},"time":{},"data":{data}}} "#, 1_700_000_000_000_usize + a * 1000)
-    }
-
-    /// The next command: a write of the module, or now and then of the core.
+    /// The next command, as one types it.
     pub fn next_command(&mut self) -> String {
         if let Some(command) = self.follow_up.take() {
             return command;
         }
-        let (name, schema) = SCHEMAS[self.dice.roll(SCHEMAS.len())];
-        let fields = schema.matches("FIELD").count().max(1);
-        let (key, spare) = (format!("{}{name}", self.prefix), format!("{}spare", self.prefix));
-        let (scores, member) = (self.scores(fields), self.member());
-        match self.dice.roll(48) {
-            0..=8 => format!("RANK.ADD {key} {scores} {member}"),
-            9..=12 => {
-                let (more, other) = (self.scores(fields), self.member());
-                format!("RANK.ADD {key} CH {scores} {member} {more} {other}")
-            }
-            13 => format!("RANK.MULTISET {key} BEST WITHRANK {scores} {member}"),
-            14 => {
-                let kept = if fields > 1 { format!("* {}", self.scores(fields - 1)) } else { scores };
-                format!("RANK.ADD {key} BOARD {fields} {kept} {member}")
-            }
-            15 | 16 => format!("RANK.INCR {key} {} {member}", "1 ".repeat(fields)),
-            17..=19 => format!("RANK.REM {key} {member} m1"),
-            20 => format!("RANK.TRIM {key} 8 RETURN"),
-            21 => format!("RANK.TRIM {key} {}", 3 + self.dice.roll(6)),
-            22 => format!("RANK.CLEAR {key}"),
-            23 => format!("RANK.ALTER {key} UPDATE {}", self.dice.pick(&["SET", "BEST"])),
-            24..=26 => format!("RANK.SETDATA {key} {member} a{} v{}", self.dice.roll(3), self.dice.roll(9)),
-            27 => format!("RANK.PUTDATA {key} {member} {}", self.record()),
-            28..=30 => {
-                let record = self.record();
-                format!("RANK.ADD {key} DATA {record} {scores} {member}")
-            }
-            31 => format!("RANK.DELDATA {key} {member}{}", self.dice.pick(&["", " a1", " a0 a2"])),
-            32 => format!("RANK.VERIFY {key} REPAIR"),
-            33 => {
-                let archive = format!("{key}.{}", self.dice.roll(3));
-                let data = if schema.contains("OWNED") { format!(" DATA {archive}.data") } else { String::new() };
-                format!("RANK.ROTATE {key} {archive}{data}")
-            }
-            34 => format!("RANK.MULTISET {spare} {} {member}", self.scores(2)),
-            35 => format!("{} {spare}", self.dice.pick(&["DEL", "UNLINK"])),
-            36 => format!("RENAME {spare} {}away", self.prefix),
-            37 => format!("ZREM {key} {member}"),
-            38 => self.create(name, schema),
-            39 if self.dice.once_in(4) => {
-                self.follow_up = Some(self.create(name, schema));
+        if !self.dice.once_in(10) {
+            return loop {
+                let call = self.generator.call(&mut self.dice);
+                if !may_wait(&call) {
+                    break call.text();
+                }
+            };
+        }
+        let prefix = &self.generator.prefix;
+        let boards: Vec<String> = self.generator.boards().collect();
+        let (key, member) = (&boards[self.dice.roll(boards.len())], self.dice.roll(14));
+        match self.dice.roll(8) {
+            0 => format!("ZREM {key} m{member}"),
+            1 => format!("PEXPIRE {key} {}", 10_000_000 + self.dice.roll(1000)),
+            2 => format!("PERSIST {key}"),
+            3 => format!("HSET {prefix}players m{member} {{\"b\":{}}}", self.dice.roll(9)),
+            4 => format!("RENAME {prefix}spare {prefix}away"),
+            5 => format!("{} {prefix}spare", self.dice.pick(&["DEL", "UNLINK"])),
+            6 => format!("ZADD {prefix}due0 {} i{}", self.dice.roll(1 << 40), self.dice.roll(9)),
+            _ => {
+                let create = |line: &String| line.starts_with(&format!("RANK.CREATE {key} "));
+                self.follow_up = self.generator.set_up().find(create);
                 format!("{} {key}", self.dice.pick(&["DEL", "UNLINK"]))
             }
-            39 => format!("PEXPIRE {key} {}", 1_000_000 + self.dice.roll(1000)),
-            40 => {
-                let data = self.dice.pick(&["NODATA", "DATA @players", "DATA @joined.data OWNED"]);
-                format!("RANK.ALTER {}joined {}", self.prefix, data.replace('@', &self.prefix))
-            }
-            41 => {
-                let record = self.record();
-                format!("HSET {}players {member} {record}", self.prefix)
-            }
-            // A sorted set without a schema.
-            42 => {
-                let score = self.dice.roll(40);
-                format!("RANK.ADD {}bare KEEP 9 {score} {member}", self.prefix)
-            }
-            43 => format!("RANK.REM {}bare {member} m1 m2", self.prefix),
-            44 => format!("RANK.POP {key} {} {}", self.dice.roll(3), self.dice.pick(&["", "WORST", "WITHTIME"])),
-            45 | 46 => {
-                let lines: String = (0..1 + self.dice.roll(3)).map(|_| self.line(fields)).collect();
-                format!("RANK.LOAD {key} {}{lines}", self.dice.pick(&["", "NX "]))
-            }
-            _ if self.with_rates => self.rate_command(),
-            _ => format!("RANK.MULTISET {spare} NX 1 1 {member}"),
-        }
-    }
-
-    fn rate_command(&mut self) -> String {
-        let algorithm = self.dice.pick(&["SLIDING", "FIXED", "COUNTER", "GCRA"]);
-        let key = format!("{}limit.{algorithm}{}", self.prefix, self.dice.roll(3));
-        match self.dice.roll(12) {
-            0 => format!("RATE.RESET {key}"),
-            _ => format!("RATE.CHECK {key} 20/1h 300/1d {algorithm} COST {}", 1 + self.dice.roll(3)),
         }
     }
 
     /// The next command alone, in a transaction or in a script.
+    #[track_caller]
     pub fn step(&mut self, con: &mut Connection) {
         let mut command = self.next_command();
         let answer = match self.dice.roll(24) {
@@ -168,29 +84,24 @@ impl Workload {
                 reply(con, "EXEC")
             }
             2 => reply(con, &format!(r#"EVAL "return redis.pcall(unpack(ARGV))" 0 {command}"#)),
-            _ => reply(con, &command),
+            _ => {
+                let value = cmd(con, &command);
+                if value.is_ok() {
+                    self.unmet.remove(command.split(' ').next().unwrap_or_default());
+                }
+                show_result(&value)
+            }
         };
-        assert!(is_expected(&answer), "{command}: {answer}");
+        let never = ["internal error", "BOARD says", "WRONGTYPE", "NOPERM", "CROSSSLOT", "DAMAGED"];
+        let is_expected = !answer.starts_with("CLIENT") && !never.iter().any(|text| answer.contains(text));
+        assert!(is_expected, "{command}: {answer}");
     }
-}
 
-/// What a random workload may be told: that a key, a member, attributes or room is missing, and nothing else.
-fn is_expected(answer: &str) -> bool {
-    let harmless = [
-        "no such key",
-        "the key has no board with a schema",
-        "is not on the board",
-        "the archive key already exists",
-        "different schema",
-        "has no hash for attributes",
-        "owns its hash",
-        "with DATA hash OWNED",
-    ];
-    let never = ["internal error", "BOARD is ", "WRONGTYPE", "NOPERM", "CROSSSLOT", "DAMAGED"];
-    !answer.starts_with("CLIENT")
-        && !never.iter().any(|text| answer.contains(text))
-        && (!["ERR ", "SCHEMA ", "NOBOARD ", "OUTOFRANGE ", "TOOBIG "].iter().any(|code| answer.contains(code))
-            || harmless.iter().any(|text| answer.contains(text)))
+    /// That every command that writes has done so.
+    #[track_caller]
+    pub fn check_reach(&self) {
+        assert!(self.unmet.is_empty(), "never without an error: {:?}", self.unmet);
+    }
 }
 
 /// All keys of the selected database.
@@ -267,7 +178,10 @@ pub fn check_boards(con: &mut Connection, healed: bool) {
 }
 
 fn is_log(key: &[u8]) -> bool {
-    String::from_utf8_lossy(key).contains("limit.")
+    {
+        let name = String::from_utf8_lossy(key);
+        ["log", "lease", "due", "dead"].iter().any(|stem| name.contains(stem))
+    }
 }
 
 pub fn reply_to<A: AsRef<[u8]>>(con: &mut Connection, args: &[A]) -> String {
