@@ -64,8 +64,8 @@ class Schedules(Case):
     def test_waiting_for_longer_than_the_client_waits_for_a_reply(self) -> None:
         async def wait(client: Any, package: Any) -> list[Any]:
             jobs = Awaited(package.Schedule(client, "jobs"))
-            await jobs.add("late", after="1500ms")
-            return [await jobs.claim(block="1200ms"), [due.item for due in await jobs.pop(block="1m")]]
+            await jobs.add("late", after="2s")
+            return [await jobs.claim(block="600ms"), [due.item for due in await jobs.pop(block="1m")]]
 
         for name in CLIENTS:
             with self.subTest(name):

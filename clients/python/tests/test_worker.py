@@ -300,6 +300,7 @@ class Workers(Case):
             self.schedule.add(item, at=at + 1)
         events: list[Event] = []
         is_lost = threading.Event()
+        lost: list[Job] = []
 
         def handle(job: Job) -> Any:
             if job.item == "retry" and job.attempt == 1:
@@ -309,6 +310,7 @@ class Workers(Case):
             if job.item == "failed":
                 raise ValueError("it did")
             if job.item == "lost":
+                lost.append(job)
                 self.redis.zrem("due:jobs", "lost")
                 return is_lost
             return None
@@ -318,10 +320,10 @@ class Workers(Case):
             raise ValueError("an observer that raises")
 
         with self.assertLogs(LOG, "ERROR"):
-            options: dict[str, Any] = {"attempts": 5, "dead": "due:dead", "lease": 0.3, "backoff": lambda attempt: 60}
+            options: dict[str, Any] = {"attempts": 5, "dead": "due:dead", "lease": 1.5, "backoff": lambda attempt: 60}
             worker = self.start(kind, handle, observe=observe, **options)
-            wait_for(lambda: len(events) == 4)
-            threading.Timer(0.5, is_lost.set).start()
+            wait_for(lambda: len(events) >= 4 and lost and lost[0].lost)
+            is_lost.set()
             wait_for(lambda: len(events) == 5)
             worker.stop()
             worker.join()
@@ -364,6 +366,7 @@ class Workers(Case):
             self.schedule.add(item, after=0, data={"key": "SECRET"})
         self.redis.hset("due:data", "broken", "{SECRET")
         is_lost = threading.Event()
+        lost: list[Job] = []
 
         def handle(job: Job) -> Any:
             if job.item == "retried" and job.attempt == 1:
@@ -371,6 +374,7 @@ class Workers(Case):
             if job.item == "dies":
                 raise Dead("it does")
             if job.item == "lost":
+                lost.append(job)
                 self.redis.zrem("due:jobs", "lost")
                 return is_lost
             if job.item == "fails":
@@ -380,9 +384,10 @@ class Workers(Case):
 
         log = logging.getLogger(LOG)
         with self.assertLogs(level="DEBUG") as logs:
-            worker = self.start(kind, handle, lease=0.3, attempts=2, dead="due:dead", concurrency=5, backoff=lambda attempt: 0)
+            worker = self.start(kind, handle, lease=1.5, attempts=2, dead="due:dead", concurrency=5, backoff=lambda attempt: 0)
             wait_for(lambda: self.is_done() and self.redis.zcard("due:dead") == 3)
-            threading.Timer(0.5, is_lost.set).start()
+            wait_for(lambda: lost and lost[0].lost)
+            is_lost.set()
             wait_for(lambda: any("'lost'" in line for line in logs.output))
             worker.stop()
             worker.join()
@@ -464,9 +469,10 @@ class Workers(Case):
 
         def handle(job: Job) -> float:
             jobs.append(job)
-            return 1.2
+            return 3.2
 
-        worker = self.start(kind, handle, lease=0.3)
+        # Long enough for a machine that has much else to do.
+        worker = self.start(kind, handle, lease=0.8)
         wait_for(lambda: jobs)
         claims: list[Any] = []
         while not self.is_done():
@@ -529,7 +535,7 @@ class Workers(Case):
             return end
 
         with self.assertLogs(LOG):
-            worker = self.start(kind, handle, lease=0.3)
+            worker = self.start(kind, handle, lease=1.5)
             wait_for(lambda: jobs and jobs[0].lost)
             self.redis.zadd("due:jobs", {"job": 4e12})
             end.set()
