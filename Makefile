@@ -33,7 +33,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run docs play page page-setup test test-servers test-any-client test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
+.PHONY: help build run docs play page page-setup test test-servers test-any-client test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-clients bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -155,6 +155,13 @@ bench: ## compare with core commands and scripts; ARGS=--quick takes four minute
 	@scripts/servers.sh redis-8.6 valkey-9.1
 	cargo build --release
 	REDIS_SERVER="$(REDIS_SERVER)" REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
+
+bench-clients: ## compare the processor time of the Python client with what people use, from PyPI
+	@scripts/setup.sh run
+	$(if $(REDIS_RANK_SO),,cargo build --release)
+	$(PYTHON) -m venv '$(VENV)'
+	'$(VENV)/bin/python' -m pip install --quiet -r clients/python/tests/requirements.txt
+	cd clients/python && REDIS_RANK_SO='$(abspath $(READY_MODULE))' REDIS_SERVER='$(REDIS_SERVER)' '$(VENV)/bin/python' bench_peers.py
 
 # The page lists what failed.
 bench-docs: ## run make bench, and renew docs/benchmarks.md and its charts

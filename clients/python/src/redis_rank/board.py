@@ -460,7 +460,15 @@ class BoardCalls:
 
     def get(self, member: Name, **options: Unpack[Read]) -> Call[values.Row | None]:
         """RANK.GET: the member's row, or None."""
-        return self._call("RANK.GET", [member, *_read(options)], optional(lambda reply: self._row(json.loads(reply))))
+        rows = self._rows_call("RANK.GET", [member], options)
+
+        def parse(reply: Any) -> values.Row | None:
+            if reply is None:
+                return None
+            # One row, as an array or as JSON.
+            return rows.parse([reply])[0] if type(reply) is list else self._row(json.loads(reply))
+
+        return Call("RANK.GET", rows.args, parse)
 
     def score(self, member: Name, *, period: PeriodChoice | None = None) -> Call[OneScore | None]:
         """RANK.SCORE: a number, or one for each field; None if it is not on the board."""
