@@ -86,6 +86,14 @@ on_every_server! {
         }
     }
 
+    fn the_rust_program_for_any_client_works(kind: Kind) {
+        let server = Server::builder(kind).tcp().start();
+        assert_eq!(output(rust("any_client").env("REDIS_URL", url(&server))), "1 bob 70\n2 ann 50\nallowed\n");
+        // The page shows what runs.
+        let program = include_str!("../examples/rust/any_client.rs").split_once("\n\n").expect("a program").1;
+        assert!(include_str!("../docs/guides/any-client.md").contains(&format!("```rust\n{program}```\n")));
+    }
+
     fn the_rust_example_works(kind: Kind) {
         let server = Server::builder(kind).tcp().start();
         assert_prints_the_result(rust("leaderboard").env("REDIS_URL", url(&server)));
