@@ -1,4 +1,4 @@
-//! A score `*`: the field stays as it is, and the others are written. (Random writes: coded_model, periods_model.)
+//! A score `*`: the field stays as it is, and the others are written. (Random writes: model, periods_model.)
 
 use crate::script::script;
 use crate::support::stored::info;

@@ -13,7 +13,6 @@ mod bounds;
 mod callers;
 mod clients;
 mod cluster;
-mod coded_model;
 mod command_docs;
 mod config;
 mod container;

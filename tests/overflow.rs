@@ -1,5 +1,5 @@
 //! Members that begin and cease to fit their score, by every command that can do it: nothing is left behind, and nobody is
-//! lost. (Whether all commands answer right meanwhile: coded_model. Which bytes these are: layouts.)
+//! lost. (Whether all commands answer right meanwhile: model. Which bytes these are: layouts.)
 
 use redis::Connection;
 
