@@ -1,11 +1,20 @@
-"""Writes src/redis_rank/sync.py from asyncio.py: `python generate.py`. A test checks that it was run."""
+"""Writes what is made from other files: src/redis_rank/sync.py from asyncio.py, and METHODS.md from the docstrings.
+
+    python generate.py
+
+A test checks that it was run.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
-SOURCE = Path(__file__).parent / "src/redis_rank"
+ROOT = Path(__file__).parent
+SOURCE = ROOT / "src/redis_rank"
 NOTE = "# Made by generate.py from asyncio.py: change that one.\n\n"
 WORDS = {
     r"\bawait ": "",
@@ -23,12 +32,45 @@ WORDS = {
 }
 
 
-def generated() -> str:
+def sync_half() -> str:
     text = (SOURCE / "asyncio.py").read_text()
     for pattern, replacement in WORDS.items():
         text = re.sub(pattern, replacement, text)
     return NOTE + text
 
 
+def methods() -> str:
+    sys.path.insert(0, str(ROOT / "src"))
+    import redis_rank
+
+    lines = ["# Methods", "", "Made by generate.py from the docstrings. With `redis_rank.asyncio`, put `await` before each call."]
+    for kind in ("Leaderboard", "ShardedLeaderboard", "RateLimiter", "Reservation", "Lease", "Schedule", "DeadLetters", "Worker"):
+        owner = getattr(redis_rank, kind, None) or getattr(redis_rank.sync, kind)
+        lines += ["", f"## {kind}", "", inspect.getdoc(owner) or "", "", "| method | what it does |", "|---|---|"]
+        public = [(name, method) for name, method in inspect.getmembers_static(owner, inspect.isfunction) if name[0] != "_"]
+        lines += [f"| `{name}({arguments(method)})` | {about(method)} |" for name, method in public if inspect.getdoc(method)]
+    return "\n".join(lines) + "\n"
+
+
+def arguments(method: Any) -> str:
+    """Names and defaults, without types; what a method passes on is `…`."""
+    shown = []
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        has_default = parameter.default is not parameter.empty
+        name = {"VAR_POSITIONAL": f"*{parameter.name}", "VAR_KEYWORD": "…"}.get(parameter.kind.name, parameter.name)
+        if parameter.kind.name == "KEYWORD_ONLY" and "*" not in "".join(shown):
+            shown.append("*")
+        shown.append(f"{name}={parameter.default!r}" if has_default else name)
+    return ", ".join(shown)
+
+
+def about(method: Any) -> str:
+    text = inspect.getdoc(method) or ""
+    return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
+
+
+MADE = {SOURCE / "sync.py": sync_half, ROOT / "METHODS.md": methods}
+
 if __name__ == "__main__":
-    (SOURCE / "sync.py").write_text(generated())
+    for path, make in MADE.items():
+        path.write_text(make())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
+import typing
 import unittest
 from pathlib import Path
 
@@ -55,6 +57,11 @@ class Library(unittest.TestCase):
             self.assertEqual((add.__name__, inspect.signature(add).return_annotation), ("add", "int"))
             self.assertIn("RANK.ADD", inspect.getdoc(add) or "")
             self.assertEqual(list(inspect.signature(package.Leaderboard.top).parameters), ["self", "n", "options"])
+            for kind in ("Leaderboard", "ShardedLeaderboard", "RateLimiter", "Lease", "Schedule", "DeadLetters"):
+                for name, method in vars(getattr(package, kind)).items():
+                    if sys.version_info >= (3, 11) and hasattr(method, "__wrapped__"):
+                        with self.subTest(f"{kind}.{name}"):
+                            self.assertIn("return", typing.get_type_hints(method))
         if hasattr(inspect, "markcoroutinefunction"):
             self.assertTrue(inspect.iscoroutinefunction(redis_rank.asyncio.Leaderboard.add))
 
