@@ -116,7 +116,7 @@ on_every_server! {
         expect(&mut con, "RANK.REM {g} cid", "1");
 
         expect(&mut con, "RANK.ALTER {g}:none NOPERIOD month NOPERIOD year", "+OK");
-        expect(&mut con, &format!("RANK.ADD {{g}}:none 60 cid"), "1");
+        expect(&mut con, "RANK.ADD {g}:none 60 cid", "1");
         expect(&mut con, "RANK.PERIODS {g}:none", "[]");
 
         expect(&mut con, "RANK.ALTER {g}:one NOPERIOD month PERIOD YEAR {g}:new: PAST 100", "+OK");
@@ -180,7 +180,7 @@ on_every_server! {
         expect(&mut con, "RANK.ADD {g}:hall-of-fame:2023 1 late", "1");
         expect(&mut con, "RANK.REM {g}:hall-of-fame:2023 late", "1");
         check_live(&mut con);
-        expect(&mut con, &format!("RANK.REM {{g}}:backup ann"), &error("'{g}'"));
+        expect(&mut con, "RANK.REM {g}:backup ann", &error("'{g}'"));
         // Back from the backup.
         expect(&mut con, "RANK.CLEAR {g}", "2");
         expect(&mut con, "COPY {g}:backup {g} REPLACE", "1");
