@@ -156,12 +156,15 @@ bench: ## compare with core commands and scripts; ARGS=--quick takes four minute
 	cargo build --release
 	REDIS_SERVER="$(REDIS_SERVER)" REDIS_RANK_SO='$(MODULE)' cargo bench --bench side_by_side -- $(ARGS)
 
-bench-clients: ## compare the processor time of the Python client with what people use, from PyPI
+bench-clients: ## compare the processor time of the clients with what people use, from PyPI and npm
 	@scripts/setup.sh run
 	$(if $(REDIS_RANK_SO),,cargo build --release)
 	$(PYTHON) -m venv '$(VENV)'
 	'$(VENV)/bin/python' -m pip install --quiet -r clients/python/tests/requirements.txt
 	cd clients/python && REDIS_RANK_SO='$(abspath $(READY_MODULE))' REDIS_SERVER='$(REDIS_SERVER)' '$(VENV)/bin/python' bench_peers.py
+	npm install --prefix clients/javascript --no-package-lock --no-audit --no-fund
+	npm install --prefix clients/javascript --no-save --no-package-lock --no-audit --no-fund rate-limiter-flexible@11.4.0 bullmq@6.7.0
+	REDIS_RANK_SO='$(abspath $(READY_MODULE))' REDIS_SERVER='$(REDIS_SERVER)' node clients/javascript/bench-peers.js
 
 # The page lists what failed.
 bench-docs: ## run make bench, and renew docs/benchmarks.md and its charts

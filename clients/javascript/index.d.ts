@@ -312,8 +312,14 @@ export interface LimiterOptions {
 /** The options of one call. `force` counts it even if it is denied; `penalty` then closes the limiter. */
 export interface SpendOptions {
   cost?: number;
+  /** Takes what is left, at most `cost`: `granted` says how many. */
+  upTo?: boolean;
   force?: boolean;
   penalty?: Duration;
+  /** GCRA: passes too if it may within this time; `waitMs` says when. `RateLimiter.wait` waits. */
+  wait?: Duration;
+  /** `atMs` says when the units count, for `settle`. `RateLimiter.reserve` does both. */
+  stamp?: boolean;
   now?: Moment;
 }
 
@@ -329,6 +335,14 @@ export interface Verdict {
   rule: number;
   /** Who decided: the server, what `failing` says while the server is away, or an earlier denial (`rememberDenied`). */
   source: 'server' | 'open' | 'closed' | 'local' | 'remembered';
+  /** With `upTo`: how many units were taken. */
+  granted?: number;
+  /** With `wait`: how long to wait before acting. */
+  waitMs?: number;
+  /** With `stamp`. */
+  atMs?: number;
+  /** Of `settle`: how many units were given back; negative: counted. */
+  settled?: number;
 }
 
 /** The verdict about a call, and about each of its rules or keys. */
@@ -340,9 +354,11 @@ export interface LimiterMethods {
   /** RATE.CHECK: whether this call may pass. If so, it is counted. */
   check(key: LimiterKey, options?: SpendOptions): Verdicts;
   /** RATE.PEEK: the same verdict, without counting; runs on replicas. */
-  peek(key: LimiterKey, options?: { cost?: number; now?: Moment }): Verdicts;
+  peek(key: LimiterKey, options?: Pick<SpendOptions, 'cost' | 'upTo' | 'wait' | 'now'>): Verdicts;
   /** RATE.REFUND: give units back. Returns the state afterwards. */
   refund(key: LimiterKey, options?: { cost?: number; now?: Moment }): Verdicts;
+  /** RATE.SETTLE: a call with `stamp` took `reserved` units `at` a time, and used `used`. Returns the state afterwards. */
+  settle(key: LimiterKey, options: { reserved: number; used: number; at: Moment; now?: Moment }): Verdicts;
   /** RATE.ALL: several keys, each with its own rule. The call counts for all of them or for none. */
   checkAll(rules: Record<string, string> | readonly (readonly [LimiterKey, string])[], options?: SpendOptions): Verdicts;
   /** RATE.RESET: delete the limiter. True if there was one. */
@@ -353,6 +369,7 @@ export interface LimiterMethods {
 
 /** The answer to a request for a lease. */
 export interface Grant {
+  allowed: boolean;
   limited: boolean;
   limit: number;
   remaining: number;
@@ -547,12 +564,30 @@ export type RateLimiterOptions = LimiterOptions & {
   rememberDenied?: boolean | number;
 };
 
+/** Units that were taken before it was known how many there would be. */
+export interface Reservation {
+  readonly reserved: number;
+  readonly verdict: Verdicts;
+  /** So many were used: the rest comes back, or what is missing is counted. Once. Null if only this process has counted them. */
+  settle(used: number): Promise<Verdicts | null>;
+}
+
 /** Limiters with the same rules, one per key: new RateLimiter(client, ['5/second', '1000/1h']). */
 export class RateLimiter {
   constructor(client: Client, rules: string | readonly string[], options?: RateLimiterOptions);
   readonly calls: Calls<LimiterMethods>;
   /** Like check, but throws RateLimited if the call is denied. */
   enforce(key: LimiterKey, options?: SpendOptions): Promise<Verdicts>;
+  /**
+   * Takes units whose number is known only afterwards, such as the tokens of a language model. Throws RateLimited if they are
+   * not there. Without `settle`, they stay taken. Not with SLIDING.
+   */
+  reserve(key: LimiterKey, options?: Omit<SpendOptions, 'stamp' | 'force'>): Promise<Reservation>;
+  /**
+   * Takes its units now, and resolves when it is its turn; who asks later waits longer. Throws RateLimited if that would be
+   * later than `timeout` (1 min, at most 1 h). A signal ends the wait, and the units stay taken. For GCRA.
+   */
+  wait(key: LimiterKey, options?: Omit<SpendOptions, 'wait' | 'upTo' | 'force'> & { timeout?: Duration; signal?: AbortSignal }): Promise<Verdicts>;
   /** Like check, as a boolean. (A verdict is an object, which `if` takes for true.) */
   allows(key: LimiterKey, options?: SpendOptions): Promise<boolean>;
 }
@@ -560,17 +595,22 @@ export interface RateLimiter extends Sending<LimiterMethods> {}
 
 /** One of `limit` leases, which ends after `lease` unless it is renewed. With limit 1 it is a lock. */
 export class Lease {
-  /** `wait`: how long `hold` and `run` wait for a lease. */
+  /** `wait`: how long `hold` and `run` wait for a lease. They ask again when the next lease ends. */
   constructor(client: Client, key: Name, options?: { limit?: number; lease?: Duration; wait?: Duration });
   readonly calls: Calls<LeaseMethods>;
   /** Grows with every grant: pass it on as a fencing token. */
   token: number;
+  /** Aborts when the lease is lost while `run` holds it, by the clock of this process. */
+  readonly signal: AbortSignal;
   /** Waits for a lease, and sets `token`. Throws LeaseDenied if there is none in time. One holder at a time. */
-  hold(): Promise<this>;
+  hold(options?: { signal?: AbortSignal }): Promise<this>;
   /** Renews the lease, for `lease` from now. False if it was lost. */
   renew(): Promise<boolean>;
-  /** Holds a lease while `work` runs. Several can run at once. Throws LeaseLost if the lease ends before the work does. */
-  run<T>(work: (lease: this) => Promise<T> | T): Promise<T>;
+  /**
+   * Holds a lease while `work` runs, and renews it. Several can run at once. If the lease is lost, its `signal` aborts, and
+   * LeaseLost is thrown when the work has ended.
+   */
+  run<T>(work: (lease: this) => Promise<T> | T, options?: { signal?: AbortSignal }): Promise<T>;
 }
 export interface Lease extends Sending<LeaseMethods> {}
 

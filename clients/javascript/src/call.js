@@ -1,5 +1,8 @@
 // A command as a value: what to send, and how to read the reply. Nothing here talks to a server.
 
+/** No options: the usual case, which need not be looked at. */
+export const NONE = Object.freeze({});
+
 /** An argument that is a key: the client's prefix goes before it, and the first one decides the node. */
 export class Key {
   constructor(name) {
@@ -14,7 +17,7 @@ export class Key {
  * for another time. A call without a name has nothing to do: its result is `value`.
  */
 export class Call {
-  constructor(name, args, parse, { create = null, missing = null, wait = null } = {}) {
+  constructor(name, args, parse, { create = null, missing = null, wait = null } = NONE) {
     this.name = name;
     this.args = args;
     this.parse = parse;
@@ -47,9 +50,6 @@ function argument(value) {
 export function noMore(rest) {
   for (const name in rest) throw new TypeError(`unknown option: ${name}`);
 }
-
-/** No options: the usual case, which need not be looked at. */
-export const NONE = Object.freeze({});
 
 export const numbers = (score) => (Array.isArray(score) ? score : [score]);
 export const option = (word, value) => (value === undefined || value === null ? [] : [word, value]);

@@ -1,18 +1,15 @@
 // Leaderboards, rate limits and schedules in Redis and Valkey, with the module redis-rank.
 
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { BoardCalls, migration, scanAll } from './board.js';
-import { milliseconds, noMore, raw } from './call.js';
+import { raw } from './call.js';
 import { ScheduleCalls } from './due.js';
-import { LeaseDenied, LeaseLost } from './errors.js';
-import { LeaseCalls } from './rate.js';
 import { execute, run, sends } from './run.js';
 
 export {
   CommandError, CrossSlot, DamagedBoard, Dead, IncompleteAnswer, LeaseDenied, LeaseLost, ModuleNotLoaded, NoBoard, NotPermitted, NotSent,
   OutOfMemory, OutcomeUnknown, RankError, RateLimited, Retry, SchemaError, TooBig, TryAgain, Unblocked, ValueOutOfRange, WrongPayload, WrongType,
 } from './errors.js';
+export { Lease } from './lease.js';
 export { RateLimiter } from './limiter.js';
 export { ShardedLeaderboard } from './shards.js';
 export { Worker } from './worker.js';
@@ -30,48 +27,6 @@ export class Leaderboard extends sends(BoardCalls) {
 
   scanAll(options) {
     return scanAll(this, options);
-  }
-}
-
-/** One of `limit` places, held for `lease` unless it is renewed. */
-export class Lease extends sends(LeaseCalls) {
-  constructor(client, key, { wait = 0, ...options } = {}) {
-    super(client, new LeaseCalls(key, options));
-    this.wait = milliseconds(wait);
-    this.token = 0;
-  }
-
-  renew() {
-    return this.renewToken(this.token);
-  }
-
-  async hold() {
-    const end = Date.now() + this.wait;
-    let grant = await this.acquire();
-    while (grant.limited) {
-      const left = end - Date.now();
-      if (left <= 0) throw new LeaseDenied(this.calls.key, grant);
-      // Others may release earlier than their leases end.
-      await sleep(Math.min(left, Math.max(grant.retryAfterMs, 1), 100));
-      grant = await this.acquire();
-    }
-    this.token = grant.token;
-    return this;
-  }
-
-  async run(work) {
-    // A token of its own, so that several may run at once.
-    const held = await Object.create(this).hold();
-    let result;
-    try {
-      result = await work(held);
-    } catch (error) {
-      // The error of the work is the one to see.
-      await held.release(held.token).catch(() => {});
-      throw error;
-    }
-    if ((await held.release(held.token)) === 0) throw new LeaseLost(`${this.calls.key}: the lease ended before it was released`);
-    return result;
   }
 }
 

@@ -56,7 +56,8 @@ function nodeRedis(client) {
     isPool,
     wasSent: (error) => !UNSENT.has(error?.message) && error?.code !== 'ECONNREFUSED',
     isClosed: () => client.isOpen === false,
-    send(words, keys, isRead, limit, isNumeric) {
+    send(name, words, keys, isRead, limit, isNumeric) {
+      words.unshift(name);
       if (limit) return sendInTime(words, keys, isRead, limit, isNumeric ? PATIENT : PLAIN_PATIENT);
       const options = isNumeric ? undefined : PLAIN;
       return isCluster ? client.sendCommand(keys[0], isRead, words, options) : client.sendCommand(words, options);
@@ -148,8 +149,8 @@ function ioredis(client) {
     // Commands that were sent say so themselves.
     wasSent: () => false,
     isClosed: () => client.status === 'end',
-    send(words, keys, isRead, limit) {
-      const command = new (isRead ? Command : Once)(words.shift(), words, options);
+    send(name, words, keys, isRead, limit) {
+      const command = new (isRead ? Command : Once)(name, words, options);
       command.keys = keys;
       command.isReadOnly = isRead;
       client.sendCommand(command);

@@ -1,9 +1,11 @@
 // Limiters, and what they do while the server is away.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { milliseconds, noMore } from './call.js';
 import { RateLimited, isOutage } from './errors.js';
 import { LimiterCalls, parseRule } from './rate.js';
-import { run, sends, within } from './run.js';
+import { sendWithin, sends } from './run.js';
 
 const MOST_KEYS = 10_000;
 
@@ -124,6 +126,28 @@ class Denials {
   }
 }
 
+/** Units that were taken before it was known how many there would be. */
+class Reservation {
+  #limiter;
+  #key;
+  #isSettled = false;
+
+  constructor(limiter, key, reserved, verdict) {
+    this.#limiter = limiter;
+    this.#key = key;
+    this.reserved = reserved;
+    this.verdict = verdict;
+  }
+
+  /** So many were used. Null if nobody but this process has counted them. */
+  async settle(used) {
+    if (this.#isSettled) throw new Error('this reservation was settled before: it counts once');
+    this.#isSettled = true;
+    if (this.verdict.source !== 'server') return null;
+    return this.#limiter.settle(this.#key, { reserved: this.reserved, used, at: this.verdict.atMs });
+  }
+}
+
 /** Limiters with the same rules, one per key. */
 export class RateLimiter extends sends(LimiterCalls) {
   #local = new LocalLimiter();
@@ -144,16 +168,12 @@ export class RateLimiter extends sends(LimiterCalls) {
 
   /** What is not sent within the timeout never is. While the server is away, `failing` says what counts. */
   #decide(call, instead) {
-    const answer = this.#send(call);
+    const answer = sendWithin(this.timeout, this.client, call);
     if (this.failing === undefined || call.name === null) return answer;
     return answer.catch((error) => {
       if (!isOutage(error)) throw error;
       return instead();
     });
-  }
-
-  #send(call) {
-    return within(this.timeout, (limit) => run(this.client, call, limit));
   }
 
   #asked(key) {
@@ -164,30 +184,38 @@ export class RateLimiter extends sends(LimiterCalls) {
     return this.failing === 'local' ? ifLocal(this.#local) : fallback(this.failing, asked, this.algorithm);
   }
 
-  async #check(asked, call, cost, isPeek) {
+  #check(asked, call, cost = 1, isPeek = false) {
     return this.#decide(call, () => this.#fallback(asked(), (local) => local.check(asked(), cost, this.algorithm, isPeek)));
   }
 
-  async check(key, options) {
-    const call = this.calls.check(key, options);
-    if (this.#denials === null) return this.#check(() => this.#asked(key), call, options?.cost ?? 1, false);
-    const { cost = 1, ...special } = options ?? {};
+  /** No async function, for the sake of speed: each would add promises to a call that is made for every request. */
+  check(key, options) {
+    try {
+      const call = this.calls.check(key, options);
+      if (this.#denials !== null) return this.#checkOrRemember(key, call, options);
+      return this.#check(() => this.#asked(key), call, options?.cost);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async #checkOrRemember(key, call, { cost = 1, ...special } = {}) {
     const isPlain = Object.keys(special).length === 0;
     const name = String(key);
     const denied = isPlain ? this.#denials.find(name, cost) : null;
     if (denied !== null) return denied;
-    const verdict = await this.#check(() => this.#asked(key), call, cost, false);
+    const verdict = await this.#check(() => this.#asked(key), call, cost);
     if (isPlain && verdict.limited && verdict.source === 'server' && verdict.retryAfterMs > 0) this.#denials.remember(name, cost, verdict);
     return verdict;
   }
 
   async peek(key, options) {
-    return this.#check(() => this.#asked(key), this.calls.peek(key, options), options?.cost ?? 1, true);
+    return this.#check(() => this.#asked(key), this.calls.peek(key, options), options?.cost, true);
   }
 
   async checkAll(rules, options) {
     const pairs = Array.isArray(rules) ? rules : Object.entries(rules);
-    return this.#check(() => pairs, this.calls.checkAll(pairs, options), options?.cost ?? 1, false);
+    return this.#check(() => pairs, this.calls.checkAll(pairs, options), options?.cost);
   }
 
   async refund(key, options) {
@@ -204,7 +232,33 @@ export class RateLimiter extends sends(LimiterCalls) {
   }
 
   async throttle(...args) {
-    return this.#send(this.calls.throttle(...args));
+    return sendWithin(this.timeout, this.client, this.calls.throttle(...args));
+  }
+
+  /**
+   * Takes units whose number is known only afterwards: `settle` of what it resolves to says how many were used. Throws
+   * RateLimited if they are not there.
+   */
+  async reserve(key, options = {}) {
+    const verdict = await this.enforce(key, { ...options, stamp: true });
+    return new Reservation(this, key, options.cost ?? 1, verdict);
+  }
+
+  /** Corrects a reservation. It is sent once: nobody knows whether it happened if the connection breaks. */
+  async settle(key, options) {
+    this.#denials?.forget(String(key));
+    return sendWithin(this.timeout, this.client, this.calls.settle(key, options));
+  }
+
+  /**
+   * Takes its units now, and resolves when it is its turn. Throws RateLimited if that would be later than `timeout`. A signal
+   * ends the wait; the units stay taken.
+   */
+  async wait(key, { timeout = '1m', signal, ...options } = {}) {
+    signal?.throwIfAborted();
+    const verdict = await this.enforce(key, { ...options, wait: timeout });
+    if (verdict.waitMs > 0) await sleep(verdict.waitMs, undefined, { signal });
+    return verdict;
   }
 
   /** Whether the call may pass. (The verdict of `check` is an object, which `if` takes for true.) */

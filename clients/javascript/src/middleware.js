@@ -9,7 +9,7 @@ import { milliseconds, noMore } from './call.js';
 import { isOutage } from './errors.js';
 import { FAILING, LocalLimiter, tightest } from './limiter.js';
 import { LimiterCalls, keyText, parseRule } from './rate.js';
-import { run, senderOf, within } from './run.js';
+import { sendWithin, senderOf } from './run.js';
 
 const PROBLEM = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
@@ -159,7 +159,7 @@ export class Policies {
   }
 
   #ask(call) {
-    return within(this.timeout, (limit) => run(this.client, call, limit));
+    return sendWithin(this.timeout, this.client, call);
   }
 
   async #refund(parts, cost) {

@@ -1,22 +1,37 @@
 // RATE.*: limiters and leases, as values.
 
-import { Call, Key, duration, flags, integer, json, listOf, milliseconds, moment, noMore, numeric, option, timed } from './call.js';
+import { Call, Key, NONE, duration, flags, integer, json, listOf, milliseconds, moment, noMore, numeric, option, timed } from './call.js';
 
 const now = (when) => timed('NOW', when, moment);
 
 const verdict = (limited, limit, remaining, retryAfterMs, resetAfterMs, rule) =>
   ({ allowed: !limited, limited, limit, remaining, retryAfterMs, resetAfterMs, rule, source: 'server' });
 
-/** The reply for one rule: six numbers. */
-const verdictOf = numeric(([limited, limit, remaining, retry, reset, rule]) => {
-  const one = verdict(Number(limited) === 1, Number(limit), Number(remaining), Number(retry), Number(reset), Number(rule));
-  return { ...one, rules: [one] };
-});
+// What a call may add to the six numbers of a reply, in this order.
+const EXTRAS = { granted: 'granted', waitMs: 'wait_ms', atMs: 'at_ms', settled: 'settled' };
+
+/** The reply for one rule: six numbers, and those that the call has asked for. */
+function parserOf(extras) {
+  return numeric((reply) => {
+    const isLimited = Number(reply[0]) === 1;
+    const numbers = [Number(reply[1]), Number(reply[2]), Number(reply[3]), Number(reply[4]), Number(reply[5])];
+    const whole = verdict(isLimited, ...numbers);
+    const rule = verdict(isLimited, ...numbers);
+    for (let at = 0; at < extras.length; at++) whole[extras[at]] = rule[extras[at]] = Number(reply[6 + at]);
+    whole.rules = [rule];
+    return whole;
+  });
+}
+
+const verdictOf = parserOf([]);
 
 /** The reply with EACH and JSON. */
 function verdictOfAll(reply) {
-  const parts = ({ limited, limit, remaining, retry_after_ms: retry, reset_after_ms: reset, rule }) =>
-    verdict(limited, limit, remaining, retry, reset, rule);
+  const parts = ({ limited, limit, remaining, retry_after_ms: retry, reset_after_ms: reset, rule, ...more }) => {
+    const one = verdict(limited, limit, remaining, retry, reset, rule);
+    for (const [name, sent] of Object.entries(EXTRAS)) if (sent in more) one[name] = more[sent];
+    return one;
+  };
   const { rules, ...whole } = json(reply);
   return { ...parts(whole), rules: rules.map(parts) };
 }
@@ -78,34 +93,54 @@ export class LimiterCalls {
     return new Key(this.prefix + keyText(name));
   }
 
-  #ask(name, keys, rules, options, more = []) {
-    const words = [...keys, ...rules, ...this.#words];
-    if (options !== undefined) {
-      const { cost, now: when, ...rest } = options;
-      noMore(rest);
-      words.push(...option('COST', cost), ...more, ...now(when));
-    }
-    if (rules.length === 1) return new Call(`RATE.${name}`, words, verdictOf);
+  #ask(name, keys, rules, { cost, now: when, ...rest } = NONE, more = [], extras = []) {
+    noMore(rest);
+    const words = [...keys, ...rules, ...this.#words, ...option('COST', cost), ...more, ...now(when)];
+    if (rules.length === 1) return new Call(`RATE.${name}`, words, extras.length === 0 ? verdictOf : parserOf(extras));
     words.push('EACH', 'JSON');
     return new Call(`RATE.${name}`, words, verdictOfAll);
   }
 
-  #spend(name, keys, rules, options) {
-    if (options === undefined) return this.#ask(name, keys, rules);
-    const { force, penalty, ...rest } = options;
-    return this.#ask(name, keys, rules, rest, [...flags({ force }), ...timed('PENALTY', penalty, duration)]);
+  #spend(name, keys, rules, { upTo = false, force, penalty, wait, stamp = false, ...rest } = NONE) {
+    if (upTo && rest.cost === undefined) throw new TypeError('upTo is for a cost: { cost: 500, upTo: true }');
+    if (wait !== undefined && this.algorithm !== 'GCRA') throw new TypeError("wait needs { algorithm: 'GCRA' }");
+    if (stamp) this.#checkStamps();
+    const words = [...flags({ upTo, force }), ...timed('PENALTY', penalty, duration), ...timed('WAIT', wait, duration), ...flags({ stamp })];
+    const extras = [...(upTo ? ['granted'] : []), ...(wait === undefined ? [] : ['waitMs']), ...(stamp ? ['atMs'] : [])];
+    return this.#ask(name, keys, rules, rest, words, extras);
+  }
+
+  /** What is settled later must know its window. */
+  #checkStamps() {
+    if (this.algorithm === undefined || this.algorithm === 'SLIDING') {
+      throw new TypeError('a SLIDING limiter cannot settle: use GCRA, COUNTER, FIXED or CALENDAR as algorithm');
+    }
   }
 
   check(key, options) {
+    // What is asked for every request is described with fewer lists.
+    if (options === undefined && this.rules.length === 1) return new Call('RATE.CHECK', [this.#key(key), this.rules[0], ...this.#words], verdictOf);
     return this.#spend('CHECK', [this.#key(key)], this.rules, options);
   }
 
-  peek(key, options) {
-    return this.#ask('PEEK', [this.#key(key)], this.rules, options);
+  peek(key, options = NONE) {
+    const { force, penalty, stamp, ...rest } = options;
+    noMore({ ...(force !== undefined && { force }), ...(penalty !== undefined && { penalty }), ...(stamp !== undefined && { stamp }) });
+    return this.#spend('PEEK', [this.#key(key)], this.rules, rest);
   }
 
   refund(key, options) {
     return this.#ask('REFUND', [this.#key(key)], this.rules, options);
+  }
+
+  /** Corrects a call that took `reserved` units `at` a time, of which `used` were used. */
+  settle(key, { reserved, used, at, now: when, ...rest }) {
+    noMore(rest);
+    this.#checkStamps();
+    for (const [name, units] of Object.entries({ reserved, used })) {
+      if (!Number.isInteger(units) || units < 0) throw new TypeError(`${name} takes a whole number of units, got ${units}`);
+    }
+    return this.#ask('SETTLE', [this.#key(key)], this.rules, { cost: reserved, now: when }, ['ACTUAL', used, 'AT', moment(at)], ['settled']);
   }
 
   checkAll(rules, options) {
@@ -140,7 +175,7 @@ export class LeaseCalls {
     noMore(rest);
     return this.#call('ACQUIRE', [this.limit, this.lease, ...now(when)], (reply) => {
       const [limited, limit, remaining, retryAfterMs, resetAfterMs, token] = reply.map(integer);
-      return { limited: limited === 1, limit, remaining, retryAfterMs, resetAfterMs, token };
+      return { allowed: limited !== 1, limited: limited === 1, limit, remaining, retryAfterMs, resetAfterMs, token };
     });
   }
 

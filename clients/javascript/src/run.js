@@ -35,24 +35,33 @@ function prefixed(prefix, name) {
   return isText ? prefix + name : Buffer.concat([Buffer.from(prefix), Buffer.from(name)]);
 }
 
+/** Sends a call, and tells `done` its reply, or `failed` what it means that there is none. */
+function dispatch(client, call, limit, isRead, recover, done, failed) {
+  const sender = senderOf(client);
+  const words = [];
+  const keys = [];
+  for (let arg of call.args) {
+    if (arg instanceof Key) {
+      arg = prefixed(sender.prefix, arg.name);
+      keys.push(arg);
+    }
+    words.push(arg);
+  }
+  return sender.send(call.name, words, keys, isRead, limit, call.parse.isNumeric).then(done, (cause) => {
+    const error = translate(cause, !isRead && sender.wasSent(cause), call.name, keys[0]);
+    if (recover !== null && error instanceof call.missing) return recover(client, call, limit);
+    return failed(error);
+  });
+}
+
+const thrown = (error) => {
+  throw error;
+};
+
 /** The result of one call, which is not sent any more when `limit` is over. `isRead` tells whether a replica may answer. */
 export function send(client, call, limit, isRead = READS.has(call.name), recover = null) {
   if (call.name === null) return Promise.resolve(call.value);
-  const sender = senderOf(client);
-  const words = [call.name];
-  const keys = [];
-  for (const arg of call.args) {
-    if (arg instanceof Key) {
-      keys.push(prefixed(sender.prefix, arg.name));
-      words.push(keys[keys.length - 1]);
-    } else words.push(arg);
-  }
-  const fail = (cause) => {
-    const error = translate(cause, !isRead && sender.wasSent(cause), call.name, keys[0]);
-    if (recover !== null && error instanceof call.missing) return recover(client, call, limit);
-    throw error;
-  };
-  return sender.send(words, keys, isRead, limit, call.parse.isNumeric).then(call.parse, fail);
+  return dispatch(client, call, limit, isRead, recover, call.parse, thrown);
 }
 
 /**
@@ -90,20 +99,59 @@ export async function execute(client, ...calls) {
   return Promise.all(calls.map((call) => (call.wait ? run(client, call) : send(client, call, undefined, isReading))));
 }
 
+/** What nobody waits for any more: a call that was not sent by then is not sent. */
+class Limit {
+  isOver = false;
+  command = null;
+
+  expire() {
+    this.isOver = true;
+    this.command?.takeBack();
+  }
+}
+
 /** What `start` resolves to. After some milliseconds it fails, and what was not sent by then is not sent any more. */
 export function within(time, start, late = () => new OutcomeUnknown(`no answer within ${time} ms`)) {
   return new Promise((resolve, reject) => {
-    const limit = { isOver: false, command: null };
+    const limit = new Limit();
     const timer = setTimeout(() => {
       reject(late());
-      limit.isOver = true;
-      limit.command?.takeBack();
+      limit.expire();
     }, time);
-    const settle = (end) => (result) => {
+    start(limit).then(
+      (result) => {
+        clearTimeout(timer);
+        resolve(result);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+/** The same for one call that neither blocks nor creates anything, with fewer promises: limiters are asked for every request. */
+export function sendWithin(time, client, call) {
+  if (call.name === null) return Promise.resolve(call.value);
+  return new Promise((resolve, reject) => {
+    const limit = new Limit();
+    const timer = setTimeout(() => {
+      reject(new OutcomeUnknown(`no answer within ${time} ms`));
+      limit.expire();
+    }, time);
+    const done = (reply) => {
       clearTimeout(timer);
-      end(result);
+      try {
+        resolve(call.parse(reply));
+      } catch (error) {
+        reject(error);
+      }
     };
-    start(limit).then(settle(resolve), settle(reject));
+    dispatch(client, call, limit, READS.has(call.name), null, done, (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
   });
 }
 

@@ -5,8 +5,9 @@ import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Lease, LeaseDenied, LeaseLost, OutcomeUnknown, RateLimited, RateLimiter } from 'redis-rank-client';
+import { Proxy } from './proxy.js';
 import { until } from './servers.js';
-import { CLIENTS, close, flushAll, ioredis, nodeRedis } from './support.js';
+import { CLIENTS, close, flushAll, ioredis, nodeRedis, url } from './support.js';
 
 const now = 1_700_000_000_000;
 beforeEach(flushAll);
@@ -115,5 +116,121 @@ test('a key that was denied is denied without a round trip, until its time has p
   assert.deepEqual([await soon.allows('ann'), await soon.allows('ann')], [true, false]);
   await until(() => soon.allows('ann'), 'the next unit');
   for (const wrong of [0, -1, 'yes', 1.5]) assert.throws(() => new RateLimiter(client, '5/1h', { rememberDenied: wrong }), TypeError);
+  close(client);
+});
+
+test('a lease renews itself while its work runs, and waiting for one asks once for each lease', async () => {
+  for (const client of [await nodeRedis(), await ioredis()]) {
+    await flushAll();
+    const lease = new Lease(client, 'render', { lease: '1s' });
+    await lease.run(async ({ signal }) => {
+      for (let at = 0; at < 8; at++) {
+        await sleep(300);
+        assert.equal((await lease.acquire()).allowed, false);
+      }
+      assert.equal(signal.aborted, false);
+    });
+    assert.equal((await lease.held()).held, 0);
+
+    await new Lease(client, 'slow', { lease: '1500ms' }).acquire();
+    const asked = async () => Number(/cmdstat_rate.acquire:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
+    const before = await asked();
+    await new Lease(client, 'slow', { wait: '1m' }).run(() => {});
+    const times = (await asked()) - before;
+    assert.ok(times === 2 || times === 3, `${times}`);
+
+    await new Lease(client, 'taken', { lease: '1m' }).acquire();
+    const waiting = new Lease(client, 'taken', { wait: '1m' });
+    const controller = new AbortController();
+    const aborted = assert.rejects(waiting.hold({ signal: controller.signal }), { name: 'AbortError' });
+    controller.abort();
+    await aborted;
+    await assert.rejects(waiting.run(() => {}, { signal: AbortSignal.abort(new RangeError('no')) }), RangeError);
+    close(client);
+  }
+});
+
+test('work is told that its lease is lost: taken away, and in a black hole', async () => {
+  const proxy = await new Proxy(new URL(url).port).start();
+  for (const connect of [() => nodeRedis({ url: proxy.url, commandOptions: {}, socket: { reconnectStrategy: () => 20 } }), () => ioredis({ url: proxy.url, retryStrategy: () => 20 })]) {
+    for (const lose of [(lease) => lease.reset(), () => proxy.blackHole()]) {
+      await flushAll();
+      const client = await connect();
+      const lease = new Lease(client, 'render', { lease: 300 });
+      let isTold = false;
+      await assert.rejects(lease.run(async ({ signal, token }) => {
+        await lose({ reset: () => lease.release(token) });
+        await new Promise((done) => signal.addEventListener('abort', done));
+        isTold = signal.reason instanceof LeaseLost;
+      }), LeaseLost);
+      assert.ok(isTold);
+      proxy.release();
+      close(client);
+    }
+  }
+  await proxy.stop();
+});
+
+/** Tests of options that a module may not have yet. */
+const withModule = (command, word, name, act) => test(name, async (context) => {
+  for (const client of [await nodeRedis(), await ioredis()]) {
+    await flushAll();
+    try {
+      const known = JSON.stringify(await (client.call?.('COMMAND', 'DOCS', command) ?? client.sendCommand(['COMMAND', 'DOCS', command])));
+      if (!known.includes(`"${word}"`)) return context.skip(`the module has no ${command} … ${word}`);
+      await act(client);
+    } finally {
+      close(client);
+    }
+  }
+});
+
+withModule('RATE.CHECK', 'STAMP', 'units are reserved, and settled when it is known how many were used', async (client) => {
+  for (const rules of ['1000/1h', ['1000/1h', '5000/1d']]) {
+    const limiter = new RateLimiter(client, rules, { algorithm: 'FIXED', prefix: `${rules}:` });
+    const left = async () => (await limiter.peek('ann')).remaining;
+    const hold = await limiter.reserve('ann', { cost: 800 });
+    assert.deepEqual([hold.reserved, hold.verdict.remaining, await left()], [800, 200, 200]);
+    await assert.rejects(limiter.reserve('ann', { cost: 300 }), RateLimited);
+    const settled = await hold.settle(350);
+    assert.deepEqual([settled.settled, settled.remaining, await left()], [450, 650, 650]);
+    await assert.rejects(hold.settle(350), /once/);
+    const more = await (await limiter.reserve('ann', { cost: 100 })).settle(250);
+    assert.deepEqual([more.settled, await left()], [-150, 400]);
+    // Without settle the estimate stays taken.
+    await limiter.reserve('ann', { cost: 100 });
+    assert.equal(await left(), 300);
+    assert.deepEqual((({ granted, allowed }) => [granted, allowed])(await limiter.check('ann', { cost: 1000, upTo: true })), [300, true]);
+  }
+  for (const algorithm of [undefined, 'SLIDING']) await assert.rejects(new RateLimiter(client, '9/1h', { algorithm }).reserve('ann'), /SLIDING/);
+});
+
+withModule('RATE.CHECK', 'WAIT', 'a call waits for its turn, and who asks later waits longer', async (client) => {
+  const limiter = new RateLimiter(client, '1/200ms/1', { algorithm: 'GCRA' });
+  const turns = [];
+  await Promise.all([1, 2, 3].map(async (turn) => {
+    const { waitMs } = await limiter.wait('ann');
+    turns.push([turn, waitMs]);
+  }));
+  assert.deepEqual(turns.map(([turn]) => turn), [1, 2, 3]);
+  assert.ok(turns[0][1] === 0 && turns[1][1] > 0 && turns[2][1] > turns[1][1]);
+  const hourly = new RateLimiter(client, '1/1h', { algorithm: 'GCRA', prefix: 'hourly:' });
+  await hourly.wait('ann');
+  await assert.rejects(hourly.wait('ann', { timeout: '1s' }), RateLimited);
+  // Whoever gives the wait up has taken the units.
+  const controller = new AbortController();
+  const waiting = assert.rejects(hourly.wait('ann', { timeout: '1h', signal: controller.signal }), { name: 'AbortError' });
+  await until(async () => (await hourly.peek('ann')).resetAfterMs > 3_600_000, 'the units to be taken');
+  controller.abort();
+  await waiting;
+  assert.ok((await hourly.peek('ann')).resetAfterMs > 3_600_000);
+  await assert.rejects(new RateLimiter(client, '1/1h').wait('ann'), /GCRA/);
+});
+
+test('what failing answered is not settled', async () => {
+  const client = await ioredis({ url: 'redis://127.0.0.1:1', retryStrategy: () => 1000 });
+  const limiter = new RateLimiter(client, '1000/1h', { algorithm: 'GCRA', failing: 'local', timeout: 20 });
+  assert.equal(await (await limiter.reserve('ann', { cost: 800 })).settle(100), null);
+  assert.equal((await limiter.wait('bob')).allowed, true);
   close(client);
 });

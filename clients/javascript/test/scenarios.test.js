@@ -475,9 +475,9 @@ scenario('time limit', async (watch) => {
 scenario('every', async (watch) => {
   await direct.add('a', { after: 0, data: 'payload' });
   const watched = (await watch(() => {}, { every: '1s' })).start();
-  await until(() => Promise.resolve(watched.jobs.length === 2), 'the second time');
+  await until(() => Promise.resolve(watched.jobs.length >= 2), 'the second time');
   await watched.stop();
-  assert.deepEqual(watched.jobs.map(({ attempt, data }) => [attempt, data]), [[1, 'payload'], [1, 'payload']]);
+  for (const { attempt, data } of watched.jobs) assert.deepEqual([attempt, data], [1, 'payload']);
   assert.equal(watched.jobs[1].due.getTime() % 1000, 0);
   const { claimed, dueMs, data } = await direct.get('a');
   assert.deepEqual([claimed, dueMs % 1000, data], [false, 0, 'payload']);

@@ -43,7 +43,7 @@ export async function until(check, what, time = 60_000) {
 
 /** A connection for administration, which gives up at once. */
 export async function withNode(port, act) {
-  const node = new Redis({ port, host: '127.0.0.1', retryStrategy: null, maxRetriesPerRequest: 0, lazyConnect: true });
+  const node = new Redis({ port, host: '127.0.0.1', retryStrategy: null, maxRetriesPerRequest: 0, lazyConnect: true, connectTimeout: 60_000 });
   node.on('error', () => {});
   try {
     await node.connect();
