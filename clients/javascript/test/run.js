@@ -19,8 +19,8 @@ if (problem) {
 const [server, cluster] = await Promise.all([startServer(), startCluster()]);
 const isBundled = process.argv.includes('--bundled');
 const named = process.argv.slice(2).filter((word) => word !== '--bundled');
-// These are about the package itself.
-const unbundled = ['package.test.js', 'types.test.js', 'libraries.test.js'];
+// These are about the package itself, or about what is not bundled.
+const unbundled = ['package.test.js', 'types.test.js', 'libraries.test.js', 'nest.test.js'];
 const all = readdirSync(here).filter((name) => name.endsWith('.test.js') && !(isBundled && unbundled.includes(name))).map((name) => join(here, name));
 let files = named.length ? named.map((name) => resolve(name)) : all;
 let bundle = null;
