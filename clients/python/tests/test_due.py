@@ -64,12 +64,12 @@ class Schedules(Case):
     def test_waiting_for_longer_than_the_client_waits_for_a_reply(self) -> None:
         async def wait(client: Any, package: Any) -> list[Any]:
             jobs = Awaited(package.Schedule(client, "jobs"))
-            await jobs.add("late", after="2s")
-            return [await jobs.claim(block="600ms"), [due.item for due in await jobs.pop(block="1m")]]
+            await jobs.add("late", after="2500ms")
+            return [await jobs.claim(block="1200ms"), [due.item for due in await jobs.pop(block="1m")]]
 
         for name in CLIENTS:
             with self.subTest(name):
-                self.assertEqual(asyncio.run(with_client(name, 3, False, wait, socket_timeout=1)), [[], ["late"]])
+                self.assertEqual(asyncio.run(with_client(name, 3, False, wait, socket_timeout=2)), [[], ["late"]])
 
     def test_waiting_for_ever(self) -> None:
         with redis.Redis.from_url(URL, socket_timeout=1) as client:
