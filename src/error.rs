@@ -219,7 +219,11 @@ errors! {
         offset_without_calendar() "OFFSET is only valid with CALENDAR";
         calendar_without_unit() "CALENDAR takes the windows hour, day, week, month and year";
         unit_without_calendar(unit: &str) "the window '{unit}' is only valid with CALENDAR";
-        penalty_with_sliding() "PENALTY is not valid with SLIDING: name another algorithm";
+        not_with_sliding(what: &str) "{what} is not valid with SLIDING: name FIXED, COUNTER, GCRA or CALENDAR";
+        wait_without_gcra() "WAIT is only valid with GCRA: add GCRA, or leave WAIT out and use retry_after_ms";
+        wait_for_all() "WAIT is not valid in RATE.ALL: one slow key would hold up the others; use RATE.CHECK for each";
+        upto_without_cost() "UPTO follows a cost: write COST n UPTO";
+        incomplete_settlement() "RATE.SETTLE takes COST reserved ACTUAL used AT ms, where AT is the at_ms of STAMP";
         too_many_rules(most: usize) "a call takes 1 to {most} rules, got more";
         too_many_windows(most: usize)
             "a limiter keeps at most {most} windows at a time: use another key for other rules";

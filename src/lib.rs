@@ -81,6 +81,7 @@ const COMMANDS: &[Command] = {
         rate::PEEK,
         rate::ALL,
         rate::REFUND,
+        rate::SETTLE,
         rate::RESET,
         rate::ACQUIRE,
         rate::RENEW,

@@ -11,6 +11,8 @@ const MOST: usize = 64;
 pub struct Keywords {
     list: [Keyword; MOST],
     count: usize,
+    /// The bits of the keywords of each length, so that few have to be compared with a word.
+    of_length: [u64; MOST],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,8 @@ impl Keywords {
     /// The keywords of a line in the notation of `syntax`. A word that is there twice counts where it is first.
     pub const fn of(line: &'static str) -> Keywords {
         let text = line.as_bytes();
-        let mut keywords = Keywords { list: [Keyword { word: "", bit: 0, conflicts: 0 }; MOST], count: 0 };
+        let none = Keyword { word: "", bit: 0, conflicts: 0 };
+        let mut keywords = Keywords { list: [none; MOST], count: 0, of_length: [0; MOST] };
         // The brackets around each keyword, and which of their alternatives it is in.
         let (mut brackets, mut alternatives) = ([0; MOST], [0; MOST]);
         // Brackets are numbered as they open; 0 is the line itself.
@@ -58,6 +61,7 @@ impl Keywords {
                         brackets[keywords.count] = open[depth];
                         alternatives[keywords.count] = current[open[depth]];
                         keywords.list[keywords.count] = Keyword { word, bit: 1 << keywords.count, conflicts: 0 };
+                        keywords.of_length[length] |= 1 << keywords.count;
                         keywords.count += 1;
                     }
                     last_closed = 0;
@@ -101,7 +105,15 @@ impl Keywords {
     /// The keyword that this word is, in any case of letters.
     #[inline]
     pub fn find(&self, word: &[u8]) -> Option<&Keyword> {
-        self.iter().find(|keyword| keyword.word.as_bytes().eq_ignore_ascii_case(word))
+        let mut bits = *self.of_length.get(word.len())?;
+        while bits != 0 {
+            let keyword = self.list.get(bits.trailing_zeros() as usize)?;
+            if keyword.word.as_bytes().eq_ignore_ascii_case(word) {
+                return Some(keyword);
+            }
+            bits &= bits - 1;
+        }
+        None
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Keyword> {

@@ -67,7 +67,11 @@ fn examples() -> Vec<(&'static str, Error)> {
         offset_without_calendar();
         calendar_without_unit();
         unit_without_calendar("day");
-        penalty_with_sliding();
+        not_with_sliding("STAMP");
+        wait_without_gcra();
+        wait_for_all();
+        upto_without_cost();
+        incomplete_settlement();
         too_many_rules(100);
         too_many_windows(1_000);
         rule_count(2, 1);

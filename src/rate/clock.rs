@@ -20,6 +20,11 @@ impl Clock {
         Clock { caller, server }
     }
 
+    /// The same, but the caller's clock is not before a time.
+    pub(super) fn not_earlier(self, micros: i64) -> Clock {
+        Clock { caller: self.caller.max(micros), ..self }
+    }
+
     /// The time that verdicts use: if the clock is behind the newest recorded time, it is that time.
     pub(super) fn not_before(self, newest: Option<i64>) -> i64 {
         newest.map_or(self.caller, |newest| newest.max(self.caller))

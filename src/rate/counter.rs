@@ -3,7 +3,7 @@
 
 use super::call::{wait_for, RuleResult};
 use super::clock::MICROS_OF_MILLI;
-use super::request::Rule;
+use super::request::{Rule, Settlement};
 use super::text::{WindowState, MAX_UNITS};
 
 /// The result at `at`, which is not before the state, and the state if the cost is counted.
@@ -18,7 +18,7 @@ pub(super) fn evaluate(state: Option<WindowState>, rule: &Rule, cost: u64, at: i
         wait: wait_for(cost, remaining, capacity, || counts.wait(capacity, cost).into()),
         reset: counts.reset().into(),
         reset_if_taken: Counts { current: 1, ..counts }.reset().into(),
-        closed: false,
+        ..RuleResult::default()
     };
     (result, Counts { current, ..counts }.state(at))
 }
@@ -30,6 +30,27 @@ pub(super) fn refund(state: WindowState, rule: &Rule, units: u64, at: i64) -> Op
     let current = counts.current.saturating_sub(units);
     let previous = counts.previous.saturating_sub(rest);
     (counts.current > 0 || counts.previous > 0).then(|| Counts { current, previous, ..counts }.state(at))
+}
+
+/// Corrects what a call took at `by.at`, in the window of that time, if it still counts. Returns the new state, and how many
+/// units were given back; negative if more are counted. `None` if nothing changes.
+pub(super) fn settle(state: Option<WindowState>, rule: &Rule, by: &Settlement, at: i64) -> Option<(WindowState, i64)> {
+    let window = rule.micros().max(1);
+    let index = |micros: i64| micros.max(0).unsigned_abs() / window;
+    if index(at).saturating_sub(index(by.at)) > 1 {
+        return None;
+    }
+    // As of the newest unit: a settlement is not one, and a clock that is set back must not see another time.
+    let newest = state.map_or(by.at, |state| state.micros().max(by.at));
+    let mut counts = Counts::at(state, window, newest);
+    let units = match index(newest).saturating_sub(index(by.at)) {
+        0 => &mut counts.current,
+        1 => &mut counts.previous,
+        _ => return None,
+    };
+    let settled;
+    (*units, settled) = by.correct(*units);
+    (settled != 0).then(|| (counts.state(newest), settled))
 }
 
 /// The units of both windows at a moment, and how far that is from the end of its window.

@@ -104,7 +104,7 @@ impl<'s, S: SortedSet> Leases<'s, S> {
             wait: if remaining > 0 { RetryAfter::None } else { RetryAfter::Micros(next.unwrap_or(0)) },
             reset: latest,
             reset_if_taken: self.clock.until(end).max(latest),
-            closed: false,
+            ..RuleResult::default()
         };
         if remaining == 0 {
             return Ok(result.verdict(0, None));

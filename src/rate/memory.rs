@@ -12,10 +12,12 @@ pub fn request(words: &[&[u8]], action: Action, max_log: u64) -> Result<Request>
     static CHECK: Keywords = Keywords::of(command::rate::CHECK.doc.syntax);
     static PEEK: Keywords = Keywords::of(command::rate::PEEK.doc.syntax);
     static REFUND: Keywords = Keywords::of(command::rate::REFUND.doc.syntax);
+    static SETTLE: Keywords = Keywords::of(command::rate::SETTLE.doc.syntax);
     let keywords = match action {
         Action::Check => &CHECK,
         Action::Peek => &PEEK,
         Action::Refund => &REFUND,
+        Action::Settle => &SETTLE,
     };
     Request::parse(Options::in_front(Words::new(words), keywords), action, max_log)
 }

@@ -25,7 +25,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use call::{run, Answer, KeyRules, LimiterKey, Verdict};
+pub use call::{run, Allowance, Answer, KeyRules, LimiterKey, More, Verdict};
 pub use clock::Clock;
 pub use lease::{is_leases, token, Leases};
 pub use log::{is_log, LogEntry};

@@ -6,12 +6,15 @@ use std::ops::RangeInclusive;
 use smallvec::SmallVec;
 
 use super::clock::{micros_of, MAX_MILLIS, MICROS_OF_MILLI};
+use super::text::MAX_UNITS;
 use crate::calendar::{Offset, Unit};
 use crate::duration::{duration_in, duration_text, MILLIS_OF_DAY};
 use crate::error::{Error, Result};
-use crate::words::{Options, Word};
+use crate::words::{Options, Word, Words};
 
 pub(super) const MAX_WINDOW_MS: u64 = 366 * MILLIS_OF_DAY;
+/// The longest `WAIT`. A caller that has to wait for longer does better to ask again.
+const MAX_WAIT_MS: u64 = MILLIS_OF_DAY / 24;
 
 /// The largest limit, the largest bucket, and the largest cost.
 pub(super) const MAX_LIMIT: u64 = 1_000_000_000;
@@ -83,6 +86,16 @@ pub enum Algorithm {
     Calendar,
 }
 
+impl Algorithm {
+    const ALL: [(&str, Algorithm); 5] = [
+        ("SLIDING", Algorithm::Sliding),
+        ("FIXED", Algorithm::Fixed),
+        ("COUNTER", Algorithm::Counter),
+        ("GCRA", Algorithm::Gcra),
+        ("CALENDAR", Algorithm::Calendar),
+    ];
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// To take units, and return what is left afterwards.
@@ -91,6 +104,31 @@ pub enum Action {
     Peek,
     /// To give units back.
     Refund,
+    /// To correct what an earlier call took.
+    Settle,
+}
+
+/// The correction of an earlier call, once it is known what it used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Settlement {
+    pub reserved: u64,
+    pub used: u64,
+    /// When the reserved units were counted, in microseconds.
+    pub at: i64,
+}
+
+impl Settlement {
+    /// The units that were used and not reserved.
+    pub fn missing(&self) -> u64 {
+        self.used.saturating_sub(self.reserved)
+    }
+
+    /// The units of a window after the correction, and how many were given back; negative if more are counted.
+    pub fn correct(&self, units: u64) -> (u64, i64) {
+        let back = self.reserved.saturating_sub(self.used).min(units);
+        let after = units.saturating_sub(back).saturating_add(self.missing()).min(MAX_UNITS);
+        (after, back.cast_signed().saturating_sub(self.missing().cast_signed()))
+    }
 }
 
 /// At least one rule; few calls have more than two.
@@ -105,10 +143,17 @@ pub struct Request {
     pub algorithm: Algorithm,
     pub action: Action,
     pub cost: u64,
+    /// Whether the call takes what is left, if that is less than its cost.
+    pub upto: bool,
     /// Whether the units count even if the call is denied.
     pub force: bool,
     /// For how many milliseconds a denied call closes its limiter.
     pub penalty_ms: Option<u64>,
+    /// For how many milliseconds the caller would wait for its units, which it gets at once.
+    pub wait_ms: Option<u64>,
+    /// Whether the reply says when the units count.
+    pub stamp: bool,
+    pub(super) settlement: Option<Settlement>,
     /// The caller's clock in microseconds, if the call has `NOW`.
     pub now: Option<i64>,
     pub each: bool,
@@ -116,22 +161,34 @@ pub struct Request {
     pub max_log: u64,
 }
 
-impl Request {
-    /// `rule [rule ...] [options]`; `max_log` is the largest limit of a `SLIDING` rule.
-    pub fn parse<W: Word>(mut options: Options<W>, action: Action, max_log: u64) -> Result<Request> {
-        let mut request = Request {
-            rules: parse_rules(&mut options)?,
+impl Default for Request {
+    /// A check of one unit, as yet without rules.
+    fn default() -> Request {
+        Request {
+            rules: RuleList::new(),
             algorithm: Algorithm::Sliding,
-            action,
+            action: Action::Check,
             cost: 1,
+            upto: false,
             force: false,
             penalty_ms: None,
+            wait_ms: None,
+            stamp: false,
+            settlement: None,
             now: None,
             each: false,
             json: false,
-            max_log,
-        };
-        let (mut burst, mut offset) = (None, None);
+            max_log: 0,
+        }
+    }
+}
+
+impl Request {
+    /// `rule [rule ...] [options]`; `max_log` is the largest limit of a `SLIDING` rule.
+    pub fn parse<W: Word>(mut options: Options<W>, action: Action, max_log: u64) -> Result<Request> {
+        let mut request = Request { rules: parse_rules(&mut options)?, action, max_log, ..Request::default() };
+        let (mut burst, mut offset, mut used, mut settled_at) = (None, None, None, None);
+        let mut cost = None;
         while let Some(option) = options.next()? {
             match option {
                 "SLIDING" => request.algorithm = Algorithm::Sliding,
@@ -145,7 +202,15 @@ impl Request {
                     let parsed = Offset::parse(value.bytes());
                     offset = Some(parsed.ok_or_else(|| value.refuse("OFFSET", "+hh:mm or -hh:mm"))?);
                 }
-                "COST" => request.cost = options.value()?.number_in("COST", 0..=MAX_LIMIT)?,
+                "COST" => {
+                    cost = Some(options.value()?.number_in("COST", 0..=MAX_LIMIT)?);
+                    request.upto = options.is_keyword(b"UPTO") && options.words.next_if("UPTO");
+                }
+                "UPTO" => return Err(Error::upto_without_cost()),
+                "ACTUAL" => used = Some(options.value()?.number_in("ACTUAL", 0..=MAX_LIMIT)?),
+                "AT" => settled_at = Some(micros_of(options.value()?.number_in("AT", 0..=MAX_MILLIS)?)),
+                "WAIT" => request.wait_ms = Some(duration_in(options.value()?, "WAIT", 0..=MAX_WAIT_MS)?),
+                "STAMP" => request.stamp = true,
                 "FORCE" => request.force = true,
                 "PENALTY" => request.penalty_ms = Some(parse_duration("PENALTY", options.value()?)?),
                 "NOW" => request.now = Some(parse_now(options.value()?)?),
@@ -157,16 +222,67 @@ impl Request {
         if let Some(word) = options.words.peek() {
             return Err(unknown_option(word, &options));
         }
+        request.cost = cost.unwrap_or(1);
+        if action == Action::Settle {
+            let (Some(reserved), Some(used), Some(at)) = (cost, used, settled_at) else {
+                return Err(Error::incomplete_settlement());
+            };
+            request.settlement = Some(Settlement { reserved, used, at });
+            // A settlement is never denied.
+            request.cost = 0;
+        }
         set_bursts(&mut request.rules, request.algorithm, burst)?;
         set_windows(&mut request.rules, request.algorithm, offset)?;
-        if request.algorithm == Algorithm::Sliding {
-            if request.penalty_ms.is_some() {
-                return Err(Error::penalty_with_sliding());
-            }
-            if let Some(over) = request.rules.iter().find(|rule| rule.limit > max_log) {
-                return Err(Error::limit_over_log(over.limit, max_log));
-            }
+        request.check()?;
+        Ok(request)
+    }
+
+    /// Checks the options that exclude each other, and those that only some algorithms have.
+    fn check(&self) -> Result<()> {
+        let excluded = [
+            (self.upto && self.force, "UPTO", "FORCE"),
+            (self.upto && self.wait_ms.is_some(), "UPTO", "WAIT"),
+            (self.wait_ms.is_some() && self.force, "WAIT", "FORCE"),
+            (self.stamp && self.force, "STAMP", "FORCE"),
+        ];
+        if let Some((_, one, other)) = excluded.iter().find(|(both, ..)| *both) {
+            return Err(Error::mutually_exclusive(one, other));
         }
+        if self.wait_ms.is_some() && self.algorithm != Algorithm::Gcra {
+            return Err(Error::wait_without_gcra());
+        }
+        if self.algorithm != Algorithm::Sliding {
+            return Ok(());
+        }
+        if self.settlement.is_some() {
+            return Err(Error::not_with_sliding("RATE.SETTLE"));
+        }
+        if self.stamp {
+            return Err(Error::not_with_sliding("STAMP"));
+        }
+        if self.penalty_ms.is_some() {
+            return Err(Error::not_with_sliding("PENALTY"));
+        }
+        match self.rules.iter().find(|rule| rule.limit > self.max_log) {
+            Some(over) => Err(Error::limit_over_log(over.limit, self.max_log)),
+            None => Ok(()),
+        }
+    }
+
+    /// One rule in one word, then maybe an algorithm, as another command takes them that consumes from a limiter.
+    /// [`super::Allowance`] then says how many units it may take.
+    pub fn of_rate<W: Word>(words: &mut Words<W>, now: Option<i64>, max_log: u64) -> Result<Request> {
+        let rule = words.required()?;
+        let mut parts = rule.bytes().splitn(3, |byte| *byte == b'/');
+        let limit = parts.next().unwrap_or_default();
+        let rule = Rule::parse(limit, parts.next().filter(|window| !window.is_empty()), parts.next())?;
+        let named = words.peek().and_then(|word| Algorithm::ALL.into_iter().find(|(name, _)| word.is(name)));
+        words.take_first(usize::from(named.is_some()));
+        let algorithm = named.map_or(Algorithm::Sliding, |(_, algorithm)| algorithm);
+        let mut request = Request { rules: SmallVec::from_iter([rule]), algorithm, now, max_log, ..Request::default() };
+        set_bursts(&mut request.rules, algorithm, None)?;
+        set_windows(&mut request.rules, algorithm, None)?;
+        request.check()?;
         Ok(request)
     }
 
@@ -180,14 +296,8 @@ impl Request {
         Ok(Request {
             rules: SmallVec::from_iter([Rule { limit, window, burst: Some(burst) }]),
             algorithm: Algorithm::Gcra,
-            action: Action::Check,
             cost: within("quantity", quantity, 0..=most)?,
-            force: false,
-            penalty_ms: None,
-            now: None,
-            each: false,
-            json: false,
-            max_log: 0,
+            ..Request::default()
         })
     }
 
@@ -300,6 +410,10 @@ pub fn parse_duration(what: &str, word: impl Word) -> Result<u64> {
 
 #[cold]
 fn unknown_option<W: Word>(word: W, options: &Options<W>) -> Error {
+    // RATE.ALL forces, but does not wait.
+    if word.is("WAIT") && options.is_keyword(b"FORCE") {
+        return Error::wait_for_all();
+    }
     let mut known: Vec<&str> = options.keywords().iter().map(|keyword| keyword.word).collect();
     let last = known.pop().unwrap_or_default();
     word.refuse("option", &format!("{} or {last}", known.join(", ")))

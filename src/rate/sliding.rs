@@ -151,7 +151,7 @@ impl<'r> SlidingLimiter<'r> {
     fn result_of_empty(&self, rule: &Rule) -> RuleResult {
         let wait = if self.request.cost > rule.limit { RetryAfter::Forever } else { RetryAfter::None };
         let reset_if_taken = self.clock.until(rule.window_after(self.at));
-        RuleResult { capacity: rule.limit, remaining: rule.limit, wait, reset: 0, reset_if_taken, closed: false }
+        RuleResult { capacity: rule.limit, remaining: rule.limit, wait, reset_if_taken, ..RuleResult::default() }
     }
 
     /// What a rule says of the call, by the entries from `first` on, which are within its window.
@@ -178,21 +178,26 @@ impl<'r> SlidingLimiter<'r> {
         Ok(RuleResult { remaining, wait, reset, ..empty })
     }
 
+    /// The most units that the totals of the log have room for.
+    pub fn room(&self) -> u64 {
+        u64::MAX.saturating_sub(self.ends.map_or(0, |ends| ends.newest.end()))
+    }
+
     /// Makes a change. Returns whether there was anything to write. A log is never closed.
     ///
     /// Should the server refuse to remove entries, they stay: old ones count for nothing, and are dropped by the next call;
     /// units that were to be given back stay taken.
     pub fn apply<S: SortedSet>(&self, change: Change, set: &mut S) -> bool {
         match change {
-            Change::Take { .. } => self.append(set),
-            Change::Close => return false,
+            Change::Take { units, .. } => self.append(units, set),
+            Change::Close | Change::Settle => return false,
             Change::Refund => return self.refund.apply(set),
         }
         true
     }
 
-    fn append<S: SortedSet>(&self, set: &mut S) {
-        let (cost, expiry) = (self.request.cost, set.expiry());
+    fn append<S: SortedSet>(&self, cost: u64, set: &mut S) {
+        let expiry = set.expiry();
         let total = self.ends.map_or(0, |ends| ends.newest.end());
         let units = self.ends.and_then(|ends| ends.units().ok()).unwrap_or(0).saturating_add(cost);
         let longest = self.longest_ms.saturating_mul(MICROS_OF_MILLI);

@@ -4,8 +4,8 @@
 use smallvec::SmallVec;
 
 use super::call::{Change, LimiterKey, RuleResult, RuleResults};
-use super::clock::{slack, Clock};
-use super::request::{Action, Algorithm, Request, Rule};
+use super::clock::{slack, Clock, MICROS_OF_MILLI};
+use super::request::{Action, Algorithm, Request, Rule, Settlement};
 use super::text::{LimiterText, WindowName, WindowState};
 use super::{counter, fixed, gcra};
 use crate::error::Result;
@@ -18,11 +18,20 @@ pub(super) struct StringLimiter<'r> {
     stored: LimiterText,
     /// For each rule, the window of the text that it uses, and its state if the call is counted.
     windows: SmallVec<[(WindowName, WindowState); 2]>,
+    /// For each rule, the units that a settlement gave back.
+    pub settled: SmallVec<[i64; 2]>,
 }
 
 impl<'r> StringLimiter<'r> {
     pub fn new(request: &'r Request, rules: &'r [Rule], clock: Clock) -> StringLimiter<'r> {
-        StringLimiter { request, rules, clock, stored: LimiterText::default(), windows: SmallVec::new() }
+        StringLimiter {
+            request,
+            rules,
+            clock,
+            stored: LimiterText::default(),
+            windows: SmallVec::new(),
+            settled: SmallVec::new(),
+        }
     }
 
     /// Evaluates the rules of the key, whose text is `None` if there is no key. Appends the result of each rule.
@@ -31,14 +40,15 @@ impl<'r> StringLimiter<'r> {
             self.stored.read(text)?;
         }
         let before = results.len();
-        self.evaluate_stored(results);
-        if self.request.action == Action::Check && self.request.cost > 0 {
+        self.evaluate_stored(self.request.cost, results);
+        let may_write = self.request.action == Action::Check && self.request.cost > 0;
+        if may_write || self.request.action == Action::Settle {
             self.check_room(results.get(before..).unwrap_or_default())?;
         }
         Ok(())
     }
 
-    fn evaluate_stored(&mut self, results: &mut RuleResults) {
+    fn evaluate_stored(&mut self, cost: u64, results: &mut RuleResults) {
         let (request, clock) = (self.request, self.clock);
         let closed_for = self.stored.get(WindowName::Closed).map_or(0, |closed| clock.until(closed.micros()));
         for rule in self.rules {
@@ -47,12 +57,15 @@ impl<'r> StringLimiter<'r> {
             // Each window has its own newest time: that another window has seen a later one must let nothing through here.
             let at = clock.not_before(state.map(|state| state.micros()));
             let (result, taken) = match request.algorithm {
-                Algorithm::Counter => counter::evaluate(state, rule, request.cost, at),
-                Algorithm::Gcra => gcra::evaluate(state, rule, request.cost, at),
-                _ => fixed::evaluate(state, rule, request.cost, at),
+                Algorithm::Counter => counter::evaluate(state, rule, cost, at),
+                Algorithm::Gcra => gcra::evaluate(state, rule, cost, at, request.force),
+                _ => fixed::evaluate(state, rule, cost, at),
             };
-            let result = result.shift_waits(clock.until(at));
-            results.push(if closed_for > 0 { result.closed_for(closed_for, request.cost) } else { result });
+            let mut result = result.shift_waits(clock.until(at));
+            if let Some(wait_ms) = request.wait_ms {
+                result = result.passes_within(wait_ms);
+            }
+            results.push(if closed_for > 0 { result.closed_for(closed_for, cost) } else { result });
             self.windows.push((name, taken));
         }
     }
@@ -74,27 +87,42 @@ impl<'r> StringLimiter<'r> {
     /// Makes a change, with the results of the key's rules. Returns whether there was anything to write.
     pub fn apply(&mut self, change: Change, results: &[RuleResult], key: &mut impl LimiterKey) -> bool {
         let matters = match change {
-            Change::Take { closes } => {
+            Change::Take { units, closes } => {
+                let mut fewer = RuleResults::new();
+                if units != self.request.cost {
+                    self.windows.clear();
+                    self.evaluate_stored(units, &mut fewer);
+                }
                 self.take();
                 if closes {
                     self.close();
                 }
+                let results = if fewer.is_empty() { results } else { &fewer };
                 results.iter().map(|result| result.reset_if_taken).max()
             }
             Change::Close => {
                 self.close();
                 results.iter().map(|result| result.reset).max()
             }
-            Change::Refund if !self.refund() => return false,
-            Change::Refund => {
+            Change::Refund | Change::Settle => {
+                let is_changed = match &self.request.settlement {
+                    Some(by) => self.settle(by),
+                    None => self.refund(),
+                };
+                if !is_changed {
+                    return false;
+                }
                 if self.stored.is_empty() {
                     key.unlink();
                     return true;
                 }
                 self.windows.clear();
                 let mut after = RuleResults::new();
-                self.evaluate_stored(&mut after);
-                after.iter().map(|result| result.reset).max()
+                self.evaluate_stored(self.request.cost, &mut after);
+                let keeps_window = change == Change::Settle
+                    && matches!(self.request.algorithm, Algorithm::Fixed | Algorithm::Calendar);
+                let matters = |result: &RuleResult| if keeps_window { result.reset_if_taken } else { result.reset };
+                after.iter().map(matters).max()
             }
         };
         self.write(matters.unwrap_or(0), key)
@@ -133,6 +161,38 @@ impl<'r> StringLimiter<'r> {
             }
         }
         changed
+    }
+
+    /// Corrects every rule by itself. Returns whether anything changed.
+    fn settle(&mut self, by: &Settlement) -> bool {
+        let (request, mut changed) = (self.request, false);
+        for (rule, (name, _)) in self.rules.iter().zip(&self.windows) {
+            let state = self.stored.get(*name);
+            let at = self.clock.not_before(state.map(|state| state.micros()));
+            let settled = match request.algorithm {
+                Algorithm::Counter => counter::settle(state, rule, by, at),
+                Algorithm::Gcra => gcra::settle(state, rule, by, at),
+                _ => fixed::settle(state, rule, by, at),
+            };
+            self.settled.push(settled.map_or(0, |(_, units)| units));
+            let Some((state, _)) = settled else { continue };
+            changed = true;
+            // The window of FIXED stays where the reservation opened it, even if nothing is left in it.
+            let keeps_window = matches!(request.algorithm, Algorithm::Fixed | Algorithm::Calendar);
+            if state.is_empty() && !keeps_window {
+                self.stored.remove(*name);
+            } else {
+                self.stored.set(*name, state, || largest_amount(*name, rule));
+            }
+        }
+        changed
+    }
+
+    /// The earliest time, in milliseconds, at which the units of a rule count.
+    pub fn counts_at_ms(&self) -> u64 {
+        let newest = |name| self.stored.get(name).map(|state| state.micros());
+        let at = self.windows.iter().map(|(name, _)| self.clock.not_before(newest(*name))).min();
+        at.unwrap_or(0).max(0).unsigned_abs() / MICROS_OF_MILLI
     }
 
     /// Writes the text, which matters to the call's own rules for so many microseconds. Returns whether it has changed.

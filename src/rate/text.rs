@@ -25,7 +25,7 @@ const MAX_WINDOWS: usize = 1_000;
 /// A limiter's text is longer than any integer, which the server might store as a number instead of text.
 pub const SHORTEST_TEXT: usize = 21;
 
-/// The most units that `FORCE` can count, so that sums fit in 64 bits.
+/// The most units that a window can count, or that a bucket can owe, so that sums fit in 64 bits.
 pub(super) const MAX_UNITS: u64 = 1_000_000_000_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,10 +127,10 @@ impl WindowName {
     /// The numbers, if a limiter could have written them.
     pub fn state(self, [at_ms, amount, previous]: [u128; 3]) -> Option<WindowState> {
         let most = match self {
-            // Twice the largest bucket, as of the millisecond's start.
+            // As of the beginning of the millisecond.
             WindowName::Gcra(millis) => {
                 let unit = u128::from(millis.saturating_mul(MICROS_OF_MILLI));
-                (2 * unit + u128::from(MICROS_OF_MILLI)).saturating_mul(u128::from(MAX_LIMIT))
+                u128::from(MAX_UNITS).saturating_mul(unit).saturating_add(u128::from(MICROS_OF_MILLI * MAX_LIMIT))
             }
             _ => u128::from(MAX_UNITS),
         };

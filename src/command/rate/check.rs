@@ -1,4 +1,4 @@
-//! `RATE.CHECK`, `RATE.PEEK`, `RATE.ALL`, `RATE.REFUND` and `RATE.RESET`: keys and replies. The options and the verdict
+//! `RATE.CHECK`, `RATE.PEEK`, `RATE.ALL`, `RATE.REFUND`, `RATE.SETTLE` and `RATE.RESET`: keys and replies. The options and the verdict
 //! are those of [`crate::rate`].
 
 use smallvec::{smallvec, SmallVec};
@@ -7,19 +7,19 @@ use crate::command;
 use crate::config;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
-use crate::rate::{self, Action, Algorithm, Clock, KeyRules, Request, RuleList};
-use crate::server::{Access, Arg, Call, Limiter, Options};
+use crate::rate::{self, Action, Algorithm, Clock, KeyRules, More, Request, RuleList, Verdict};
+use crate::server::{Access, Arg, Call, Limiter, Options, Reply};
 use crate::stats;
 use crate::words::Word;
 
 /// What every call on limiters takes behind its keys.
 macro_rules! rules {
-    ($keys:literal, $more:literal) => {
+    ($keys:literal, $cost:literal) => {
         concat!(
             $keys,
             " rule:{pair:{limit window}|compact:rule} ... algorithm:[SLIDING|FIXED|COUNTER|GCRA|CALENDAR] ",
-            "[BURST burst:n] [OFFSET zone] [COST cost:n]",
-            $more,
+            "[BURST burst:n] [OFFSET zone] ",
+            $cost,
             " [NOW now:ms] [EACH] [JSON]"
         )
     };
@@ -28,23 +28,28 @@ macro_rules! rules {
 const COST: &str = "O(R*log(N)) for R rules and N calls in a SLIDING log; O(R) with the other algorithms.";
 
 command! { CHECK = check;
-    Doc::write("rate.check", rules!("key", " [FORCE] [PENALTY duration]"),
+    Doc::write("rate.check", rules!("key", "[COST cost:n [UPTO]] [FORCE] [PENALTY duration] [WAIT wait:duration] [STAMP]"),
     "Checks a limit and consumes from it if allowed.", COST).fast()
 }
 
 command! { PEEK = peek;
-    Doc::read("rate.peek", rules!("key", ""), "Returns a limit's state without consuming.", COST).fast()
+    Doc::read("rate.peek", rules!("key", "[COST cost:n [UPTO]] [WAIT wait:duration]"), "Returns a limit's state without consuming.", COST).fast()
 }
 
 command! { ALL = all;
-    Doc::write("rate.all", rules!("numkeys key ...", " [FORCE] [PENALTY duration]"),
+    Doc::write("rate.all", rules!("numkeys key ...", "[COST cost:n [UPTO]] [FORCE] [PENALTY duration] [STAMP]"),
     "Checks limits of several keys and consumes from all of them or from none.", COST)
     .fast().reports_keys().keys(&[KeySpec::numbered(1, KeyUse::Update)])
 }
 
 command! { REFUND = refund;
-    Doc::write("rate.refund", rules!("key", ""), "Gives units back to a limit.",
+    Doc::write("rate.refund", rules!("key", "[COST cost:n]"), "Gives units back to a limit.",
     "O(R*log(N)+M) for R rules, N calls in a SLIDING log and M calls that are given back; O(R) with the other algorithms.")
+}
+
+command! { SETTLE = settle;
+    Doc::write("rate.settle", rules!("key", "COST reserved:n ACTUAL actual:n AT at:ms"),
+    "Corrects what an earlier call consumed, once it is known what was used.", "O(R) for R rules.").fast()
 }
 
 command! { RESET = reset;
@@ -62,6 +67,10 @@ fn peek<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn refund<'c>(call: &'c Call<'c>) -> Result<()> {
     on_one_key(call, Action::Refund, Access::Write)
+}
+
+fn settle<'c>(call: &'c Call<'c>) -> Result<()> {
+    on_one_key(call, Action::Settle, Access::Write)
 }
 
 fn on_one_key<'c>(call: &'c Call<'c>, action: Action, access: Access) -> Result<()> {
@@ -124,11 +133,22 @@ fn run<'c>(call: &'c Call<'c>, request: &Request, keys: &mut [KeyRules<'_, Limit
     } else if request.each {
         let each = answer.each();
         reply.array(each.len() as u64);
-        each.for_each(|verdict| reply.integers(&verdict.reply()));
+        each.for_each(|verdict| reply_verdict(&reply, &verdict));
     } else {
-        reply.integers(&verdict.reply());
+        reply_verdict(&reply, &verdict);
     }
     Ok(())
+}
+
+#[inline]
+fn reply_verdict(reply: &Reply, verdict: &Verdict) {
+    let six = verdict.reply();
+    if verdict.more == More::default() {
+        return reply.integers(&six);
+    }
+    let mut all: SmallVec<[i64; 8]> = SmallVec::from_slice(&six);
+    all.extend(verdict.more.iter().map(|(_, value)| value));
+    reply.integers(&all);
 }
 
 pub(super) fn verdict_counters(algorithm: Algorithm) -> &'static stats::Verdicts {

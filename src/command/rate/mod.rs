@@ -5,5 +5,5 @@ mod check;
 mod lease;
 
 pub use cell::THROTTLE;
-pub use check::{ALL, CHECK, PEEK, REFUND, RESET};
+pub use check::{ALL, CHECK, PEEK, REFUND, RESET, SETTLE};
 pub use lease::{ACQUIRE, HELD, RELEASE, RENEW};

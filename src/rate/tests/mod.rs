@@ -10,10 +10,12 @@ mod lease_interleavings;
 mod model;
 mod parsing;
 mod properties;
+mod settlements;
 mod side_by_side;
 mod sliding;
 mod stored;
 mod string_interleavings;
+mod waits;
 
 use super::memory::Limiter;
 use super::*;
@@ -42,6 +44,12 @@ impl Limiter {
     pub fn run(&mut self, words: &str, action: Action, micros: i64) -> Result<[i64; 6]> {
         let answer = self.run_by(&parse_for(words, action)?, Clock::new(micros, None))?;
         Ok(answer.verdict()?.reply())
+    }
+
+    /// The six numbers, and what the options add.
+    pub fn reply(&mut self, words: &str, action: Action, micros: i64) -> Result<Vec<i64>> {
+        let verdict = self.run_by(&parse_for(words, action)?, Clock::new(micros, None))?.verdict()?;
+        Ok(verdict.reply().into_iter().chain(verdict.more.iter().map(|(_, value)| value)).collect())
     }
 
     /// The text of a string limiter.

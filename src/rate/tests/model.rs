@@ -214,7 +214,7 @@ impl Model {
         let (denies, closed) = (self.denies(call), self.closed_until > call.now);
         match call.action {
             _ if call.cost == 0 => {}
-            Action::Peek => {}
+            Action::Peek | Action::Settle => {}
             Action::Refund => self.refund(call),
             Action::Check => {
                 if !denies || call.force && !closed {

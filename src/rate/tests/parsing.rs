@@ -44,7 +44,7 @@ fn options_in_any_order_and_case() {
 fn what_is_wrong_is_said() {
     let window = "window takes 1ms to 366d, a whole number with ms, s, m, h, d or none for seconds, got";
     let option =
-        "option takes SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, FORCE, PENALTY, NOW, EACH or JSON, got";
+        "option takes SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, UPTO, FORCE, PENALTY, WAIT, STAMP, NOW, EACH or JSON, got";
     for (words, expected) in [
         ("", "rule takes a limit and a window, got none".to_string()),
         ("SLIDING", "rule takes a limit and a window, got none".to_string()),
@@ -79,7 +79,7 @@ fn what_is_wrong_is_said() {
         ("1/day 2/DAY CALENDAR", "each rule needs its own window; day is repeated".to_string()),
         ("1/day CALENDAR OFFSET 2", "OFFSET takes +hh:mm or -hh:mm, got 2".to_string()),
         ("1/1d FIXED OFFSET +02:00", "OFFSET is only valid with CALENDAR".to_string()),
-        ("1/1d PENALTY 5", "PENALTY is not valid with SLIDING: name another algorithm".to_string()),
+        ("1/1d PENALTY 5", "PENALTY is not valid with SLIDING: name FIXED, COUNTER, GCRA or CALENDAR".to_string()),
         (
             "1/1d FIXED PENALTY x",
             "PENALTY takes 1ms to 366d, a whole number with ms, s, m, h, d or none for seconds, got x".to_string(),
@@ -136,11 +136,11 @@ fn a_great_many_rules() {
 
 #[test]
 fn only_a_check_forces_and_punishes() {
-    let takes = "option takes SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST, NOW, EACH or JSON, got";
-    for action in [Action::Peek, Action::Refund] {
-        for option in ["FORCE", "PENALTY"] {
+    let takes = "option takes SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST,";
+    for (action, more) in [(Action::Peek, " UPTO, WAIT,"), (Action::Refund, ""), (Action::Settle, " ACTUAL, AT,")] {
+        for option in ["FORCE", "PENALTY", "STAMP"] {
             let error = parse_for(&format!("1 1 FIXED {option} 5"), action).unwrap_err();
-            assert_eq!(error.to_string(), format!("ERR {takes} {option}"));
+            assert_eq!(error.to_string(), format!("ERR {takes}{more} NOW, EACH or JSON, got {option}"));
         }
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::model::{Model, ModelCall, ModelRule, LONGEST_MS};
 use super::*;
 
-const ALGORITHMS: [&str; 4] = ["SLIDING", "FIXED", "COUNTER", "GCRA"];
+pub(super) const ALGORITHMS: [&str; 4] = ["SLIDING", "FIXED", "COUNTER", "GCRA"];
 
 fn rule_set() -> impl Strategy<Value = Vec<ModelRule>> {
     let windows = proptest::sample::subsequence(vec![1_u64, 2, 3, 5, 7, 13, LONGEST_MS], 1..=3).prop_shuffle();
@@ -32,7 +32,7 @@ fn cost() -> impl Strategy<Value = u64> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Kind {
+pub(super) struct Kind {
     action: Action,
     force: bool,
     penalty_ms: Option<u64>,
@@ -50,15 +50,15 @@ fn kind() -> impl Strategy<Value = Kind> {
     ]
 }
 
-type Steps = Vec<(usize, i64, u64, Kind)>;
+pub(super) type Steps = Vec<(usize, i64, u64, Kind)>;
 
-fn history() -> impl Strategy<Value = (Vec<Vec<ModelRule>>, Steps)> {
+pub(super) fn history() -> impl Strategy<Value = (Vec<Vec<ModelRule>>, Steps)> {
     let sets = proptest::collection::vec(rule_set(), 1..4);
     (sets, proptest::collection::vec((0_usize..4, step(), cost(), kind()), 1..40))
 }
 
 /// Strings know milliseconds. A log forgets what no window so far could see, so that its first call has the longest.
-fn calls((sets, steps): &(Vec<Vec<ModelRule>>, Steps), algorithm: &str) -> Vec<ModelCall> {
+pub(super) fn calls((sets, steps): &(Vec<Vec<ModelRule>>, Steps), algorithm: &str) -> Vec<ModelCall> {
     let sliding = algorithm == "SLIDING";
     let mut now = 1_000_000;
     let first = ModelCall {

@@ -34,8 +34,8 @@ fn somebody_elses_string() {
         "rate 1 gcra0s 00000000 0",
         "rate 1 gcra 00000000 0",
         "rate 1 gcra367d 00000000 0",
-        // Twice the largest bucket is 2e9 times the window.
-        "rate 1 gcra1ms 00000000 zzzzzzzzzzzz",
+        // No bucket owes more than 10^18 units.
+        "rate 1 gcra1ms 00000000 zzzzzzzzzzzzzzz",
         "rate 1 fixed1m zzzzzzzzz 1",
         "rate 1 fixed1m 00000000 zzzzzzzzzzzzz",
         "rate 1 fixed1m 00000000 0000000000000000000000001",
