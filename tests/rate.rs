@@ -360,8 +360,8 @@ on_every_server! {
             }
         }
         let options = "ERR option takes SLIDING, FIXED, COUNTER, GCRA, CALENDAR, BURST, OFFSET, COST";
-        expect(&mut con, "RATE.CHECK k 10/1m WHEN 5", &format!("{options}, FORCE, PENALTY, NOW, EACH or JSON, got WHEN"));
-        expect(&mut con, "RATE.PEEK k 10/1m FORCE", &format!("{options}, NOW, EACH or JSON, got FORCE"));
+        expect(&mut con, "RATE.CHECK k 10/1m WHEN 5", &format!("{options}, UPTO, FORCE, PENALTY, WAIT, STAMP, NOW, EACH or JSON, got WHEN"));
+        expect(&mut con, "RATE.PEEK k 10/1m FORCE", &format!("{options}, UPTO, WAIT, NOW, EACH or JSON, got FORCE"));
         expect(&mut con, "RATE.REFUND k 10/1m FIXED PENALTY 5", &format!("{options}, NOW, EACH or JSON, got PENALTY"));
         expect(&mut con, "RATE.CHECK k 10/1m PENALTY 5", "ERR PENALTY is not valid with SLIDING: name FIXED, COUNTER, GCRA or CALENDAR");
         for (line, name) in [("RATE.CHECK k", "rate.check"), ("RATE.PEEK", "rate.peek"), ("RATE.RESET a b", "rate.reset")] {

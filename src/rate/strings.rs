@@ -119,9 +119,11 @@ impl<'r> StringLimiter<'r> {
                 self.windows.clear();
                 let mut after = RuleResults::new();
                 self.evaluate_stored(self.request.cost, &mut after);
-                let keeps_window = change == Change::Settle
-                    && matches!(self.request.algorithm, Algorithm::Fixed | Algorithm::Calendar);
-                let matters = |result: &RuleResult| if keeps_window { result.reset_if_taken } else { result.reset };
+                // A window that was settled to nothing stays until its end.
+                let matters = |result: &RuleResult| match change {
+                    Change::Settle => result.reset_if_taken,
+                    _ => result.reset,
+                };
                 after.iter().map(matters).max()
             }
         };
@@ -177,13 +179,8 @@ impl<'r> StringLimiter<'r> {
             self.settled.push(settled.map_or(0, |(_, units)| units));
             let Some((state, _)) = settled else { continue };
             changed = true;
-            // The window of FIXED stays where the reservation opened it, even if nothing is left in it.
-            let keeps_window = matches!(request.algorithm, Algorithm::Fixed | Algorithm::Calendar);
-            if state.is_empty() && !keeps_window {
-                self.stored.remove(*name);
-            } else {
-                self.stored.set(*name, state, || largest_amount(*name, rule));
-            }
+            // Even if nothing is left: a window stays where the reservation opened it, and the newest time is not forgotten.
+            self.stored.set(*name, state, || largest_amount(*name, rule));
         }
         changed
     }

@@ -28,16 +28,16 @@ macro_rules! rules {
 const COST: &str = "O(R*log(N)) for R rules and N calls in a SLIDING log; O(R) with the other algorithms.";
 
 command! { CHECK = check;
-    Doc::write("rate.check", rules!("key", "[COST cost:n [UPTO]] [FORCE] [PENALTY duration] [WAIT wait:duration] [STAMP]"),
+    Doc::write("rate.check", rules!("key", "[COST units:n [UPTO]] [FORCE] [PENALTY duration] [WAIT wait:duration] [STAMP]"),
     "Checks a limit and consumes from it if allowed.", COST).fast()
 }
 
 command! { PEEK = peek;
-    Doc::read("rate.peek", rules!("key", "[COST cost:n [UPTO]] [WAIT wait:duration]"), "Returns a limit's state without consuming.", COST).fast()
+    Doc::read("rate.peek", rules!("key", "[COST units:n [UPTO]] [WAIT wait:duration]"), "Returns a limit's state without consuming.", COST).fast()
 }
 
 command! { ALL = all;
-    Doc::write("rate.all", rules!("numkeys key ...", "[COST cost:n [UPTO]] [FORCE] [PENALTY duration] [STAMP]"),
+    Doc::write("rate.all", rules!("numkeys key ...", "[COST units:n [UPTO]] [FORCE] [PENALTY duration] [STAMP]"),
     "Checks limits of several keys and consumes from all of them or from none.", COST)
     .fast().reports_keys().keys(&[KeySpec::numbered(1, KeyUse::Update)])
 }
@@ -48,7 +48,7 @@ command! { REFUND = refund;
 }
 
 command! { SETTLE = settle;
-    Doc::write("rate.settle", rules!("key", "COST reserved:n ACTUAL actual:n AT at:ms"),
+    Doc::write("rate.settle", rules!("key", "{COST reserved:n} {ACTUAL used:n} {AT at:ms}"),
     "Corrects what an earlier call consumed, once it is known what was used.", "O(R) for R rules.").fast()
 }
 

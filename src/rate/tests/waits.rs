@@ -170,7 +170,7 @@ impl Bucket {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn as_much_as_is_left(history in history()) {
