@@ -12,6 +12,9 @@ import pytest
 import redis
 import redis.asyncio
 from proxy import Proxy
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from support import URL, Awaited, Case, address, on_each_client
 
 import redis_rank
@@ -73,7 +76,8 @@ class Tracing(Case):
         self.addCleanup(proxy.close)
         url = f"redis://127.0.0.1:{proxy.port}"
         with recorded() as seen:
-            with redis.Redis.from_url(url) as client:
+            # These clients try three times by themselves.
+            with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 3)) as client:
                 limiter = RateLimiter(client, "5/1h")
                 proxy.arm("after", "RATE.CHECK")
                 with self.assertRaises(OutcomeUnknown):
@@ -84,7 +88,7 @@ class Tracing(Case):
                     redis_rank.Leaderboard(client, "g").add("ann", 5, keep=-1)
 
             async def work() -> None:
-                async with redis.asyncio.Redis.from_url(url) as other:
+                async with redis.asyncio.Redis.from_url(url, retry=AsyncRetry(NoBackoff(), 3)) as other:
                     limited = redis_rank.asyncio.RateLimiter(other, "5/1h")
                     proxy.arm("after", "RATE.CHECK")
                     with self.assertRaises(OutcomeUnknown):
