@@ -19,10 +19,6 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// The lowest score of a claim.
 const LOWEST: i64 = -(1 << 53);
 
-fn blocked(server: &Server) -> usize {
-    server.info("blocked_clients").parse().expect("a number")
-}
-
 fn count(server: &Server, field: &str) -> u64 {
     server.info(field).parse().expect("a count")
 }
@@ -41,7 +37,7 @@ struct Crowd(Vec<UnixStream>);
 
 impl Crowd {
     fn new(server: &Server, size: usize, line: impl Fn(usize) -> String) -> Crowd {
-        let before = blocked(server);
+        let before = server.blocked();
         let connect = |i| {
             let mut stream = UnixStream::connect(server.socket()).expect("a connection");
             stream.set_read_timeout(Some(deadline())).expect("a time-out");
@@ -49,7 +45,7 @@ impl Crowd {
             stream
         };
         let streams = (0..size).map(connect).collect();
-        wait_until(|| blocked(server) == before + size);
+        wait_until(|| server.blocked() == before + size);
         Crowd(streams)
     }
 
@@ -128,7 +124,7 @@ on_every_server! {
         // Many waits that time out together, and then one who claims.
         let crowd = Crowd::new(&server, size, |_| "DUE.POP none BLOCK 1d".into());
         drop(crowd);
-        wait_until(|| blocked(&server) == 0);
+        wait_until(|| server.blocked() == 0);
     }
 
     fn elements_that_are_no_times_cost_little(server: Server) {

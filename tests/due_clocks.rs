@@ -36,15 +36,11 @@ impl Clocked {
         self.offset.write_all_at(&(ahead_ms * 1000).to_ne_bytes(), 0).expect("the file");
     }
 
-    fn blocked(&self) -> usize {
-        self.server.info("blocked_clients").parse().expect("a number")
-    }
-
     /// A client that waits, and its reply with the moment at which it came.
     fn wait(&self, line: &str) -> std::thread::JoinHandle<(String, Instant)> {
-        let (before, mut con, line) = (self.blocked(), self.server.connect(), line.to_owned());
+        let (before, mut con, line) = (self.server.blocked(), self.server.connect(), line.to_owned());
         let waiting = std::thread::spawn(move || (reply(&mut con, &line), Instant::now()));
-        wait_until(|| self.blocked() > before || waiting.is_finished());
+        wait_until(|| self.server.blocked() > before || waiting.is_finished());
         waiting
     }
 }

@@ -27,14 +27,10 @@ fn claim(con: &mut Connection, line: &str) -> (String, i64) {
 
 /// Blocks in a thread of its own.
 fn wait_in_thread(server: &Server, line: &str) -> std::thread::JoinHandle<String> {
-    let (mut con, line, before) = (server.connect(), line.to_owned(), blocked(server));
+    let (mut con, line, before) = (server.connect(), line.to_owned(), server.blocked());
     let waiting = std::thread::spawn(move || reply(&mut con, &line));
-    wait_until(|| blocked(server) == before + 1);
+    wait_until(|| server.blocked() == before + 1);
     waiting
-}
-
-fn blocked(server: &Server) -> usize {
-    server.info("blocked_clients").parse().expect("a number")
 }
 
 on_every_server! {
@@ -314,7 +310,7 @@ on_every_server! {
         expect(&mut con, &format!("DUE.CLAIM q LEASE 1ms NOW {T}"), "+QUEUED");
         assert!(reply(&mut con, "EXEC").starts_with("[1, [[\"dead\", "));
         wait_until(|| reply(&mut con, "ZCARD d") == "1");
-        assert_eq!((blocked(&server), reply(&mut con, "EXISTS q")), (1, "0".into()));
+        assert_eq!((server.blocked(), reply(&mut con, "EXISTS q")), (1, "0".into()));
         expect(&mut con, "HGET h dead", r#""poison""#);
         expect(&mut con, "DUE.ADD q DATA h fine IN 50ms alive", "1");
         let rows = waiting.join().expect("an answer");
@@ -352,7 +348,7 @@ on_every_server! {
             expect(&mut worker, "AUTH worker x", "+OK");
             let line_of = line.to_owned();
             let waiting = std::thread::spawn(move || reply(&mut worker, &line_of));
-            wait_until(|| blocked(&server) == 1);
+            wait_until(|| server.blocked() == 1);
             expect(&mut con, "ACL SETUSER worker resetkeys ~q", "+OK");
             expect(&mut con, "DUE.ADD q DATA h text AT 1 a", "1");
             let got = waiting.join().expect("an answer");

@@ -5,10 +5,6 @@ use std::thread::JoinHandle;
 
 use crate::support::*;
 
-fn blocked(server: &Server) -> usize {
-    server.info("blocked_clients").parse().expect("a number")
-}
-
 fn wait_in_thread(mut con: Connection, line: &str) -> JoinHandle<String> {
     let line = line.to_owned();
     std::thread::spawn(move || reply(&mut con, &line))
@@ -24,7 +20,7 @@ fn is_not_served(server: &Server, forbid: &str, allow: &str, code: &str) {
             expect(&mut con, allow, "+OK");
             expect(&mut con, "DUE.ADD q IN 500ms a", "1");
             let waiting = wait_in_thread(server.connect(), command);
-            wait_until(|| blocked(server) == 1 || waiting.is_finished());
+            wait_until(|| server.blocked() == 1 || waiting.is_finished());
             expect(&mut con, forbid, "+OK");
             if !waiting.is_finished() && reply(&mut con, "DUE.INFO q").contains(r#""items", 1, "due", 0, "claimed", 0"#)
             {
@@ -38,7 +34,7 @@ fn is_not_served(server: &Server, forbid: &str, allow: &str, code: &str) {
         let refused = reply(&mut con, command);
         assert!(refused.starts_with(code), "{command}: {refused}");
         server.wait_for_due_checks(4);
-        assert!(!waiting.is_finished() && blocked(server) == 1, "{command} after {forbid}");
+        assert!(!waiting.is_finished() && server.blocked() == 1, "{command} after {forbid}");
         assert!(reply(&mut con, "DUE.INFO q").contains(r#""items", 1, "due", 1, "claimed", 0"#));
         expect(&mut con, allow, "+OK");
         let got = waiting.join().expect("a reply");
@@ -77,7 +73,7 @@ on_every_server! {
         let mut con = server.connect();
         expect(&mut con, "DUE.ADD q IN 300ms a", "1");
         let waiting = wait_in_thread(server.connect(), "DUE.POP q BLOCK 0");
-        wait_until(|| blocked(&server) == 1 || waiting.is_finished());
+        wait_until(|| server.blocked() == 1 || waiting.is_finished());
         expect(&mut con, "DEBUG RELOAD", "+OK");
         assert!(waiting.join().expect("a reply").starts_with("[[\"a\", "));
         expect(&mut con, "EXISTS q", "0");
@@ -98,7 +94,7 @@ on_every_server! {
             let mut worker = server.connect();
             expect(&mut worker, "AUTH worker x", "+OK");
             let waiting = wait_in_thread(worker, "DUE.POP q BLOCK 0");
-            wait_until(|| blocked(&server) == 1);
+            wait_until(|| server.blocked() == 1);
             expect(&mut con, change, "+OK");
             expect(&mut con, "DUE.ADD q AT 1 a", "1");
             let got = waiting.join().expect("a reply");
@@ -119,7 +115,7 @@ on_every_server! {
         let mut worker = server.connect();
         expect(&mut worker, "AUTH worker x", "+OK");
         let waiting = wait_in_thread(worker, "DUE.POP q BLOCK 0");
-        wait_until(|| blocked(&server) == 1);
+        wait_until(|| server.blocked() == 1);
         let mut pipeline = redis::pipe();
         pipeline.cmd("ACL").arg(&["DELUSER", "worker"]).cmd("DUE.ADD").arg(&["q", "AT", "1", "a"]);
         let _: (i64, i64) = pipeline.query(&mut con).expect("two numbers");

@@ -14,15 +14,11 @@ type Waiting = JoinHandle<String>;
 /// Returns when the client waits, or has its reply already: a machine may stop for seconds.
 #[track_caller]
 fn wait_for(server: &Server, line: &str) -> Waiting {
-    let before = blocked(server);
+    let before = server.blocked();
     let (mut con, line) = (server.connect(), line.to_owned());
     let waiting = std::thread::spawn(move || reply(&mut con, &line));
-    wait_until(|| blocked(server) > before || waiting.is_finished());
+    wait_until(|| server.blocked() > before || waiting.is_finished());
     waiting
-}
-
-fn blocked(server: &Server) -> usize {
-    server.info("blocked_clients").parse().expect("a number")
 }
 
 #[track_caller]
@@ -57,7 +53,7 @@ impl Crowd {
             stream.write_all(format!("{}\r\n", line(i)).as_bytes()).expect("a request");
             // In the order in which they came.
             if i % 100 == 99 {
-                wait_until(|| blocked(server) == i + 1);
+                wait_until(|| server.blocked() == i + 1);
             }
             stream
         };
@@ -131,7 +127,7 @@ on_every_server! {
         expect(&mut con, "DUE.ADD q AT 7 a b c d", "4");
         let answers: Vec<String> = waiting.into_iter().take(3).map(answer).collect();
         assert_eq!(answers, [r#"[["a", 7]]"#, r#"[["b", 7], ["c", 7]]"#, r#"[["d", 7]]"#]);
-        wait_until(|| blocked(&server) == 2);
+        wait_until(|| server.blocked() == 2);
         // One who comes later does not overtake those who wait, not even in the same turn of the server.
         let mut pipeline = redis::pipe();
         pipeline.cmd("DUE.ADD").arg(&["q", "AT", "8", "e", "f", "g", "h"]);
@@ -149,7 +145,7 @@ on_every_server! {
             assert!(time_of(&mut con) >= end, "{line} ended early");
         }
         expect(&mut server.connect_resp3(), "DUE.POP none BLOCK 10ms", "[]");
-        assert_eq!(blocked(&server), 0);
+        assert_eq!(server.blocked(), 0);
         // A caller's own clock runs on while it waits.
         expect(&mut con, "DUE.ADD own AT 1100 a", "1");
         expect(&mut con, "DUE.POP own NOW 1000 BLOCK 0", r#"[["a", 1100]]"#);
@@ -164,7 +160,7 @@ on_every_server! {
 
         let crowd = Crowd::new(&server, 100, |_| "DUE.POP q BLOCK 0".into());
         drop(crowd);
-        wait_until(|| blocked(&server) == 0);
+        wait_until(|| server.blocked() == 0);
 
         let unblocked = wait_for(&server, "DUE.CLAIM q BLOCK 0");
         let id = client_in(&mut con, "due.claim");
@@ -204,7 +200,7 @@ on_every_server! {
                 }
                 let _: redis::Value = pipeline.query(&mut con).unwrap();
                 let _ = waiting.join().unwrap();
-                wait_until(|| blocked(&server) == 0);
+                wait_until(|| server.blocked() == 0);
                 expect(&mut con, "ZCARD q", "1");
                 expect(&mut con, "DEL q", "1");
             }
@@ -234,7 +230,7 @@ on_every_server! {
         expect(&mut con, "DUE.ADD q AT 1 other", "1");
         expect(&mut con, "SELECT 0", "+OK");
         expect(&mut con, "DUE.ADD list AT 5 b", "1");
-        assert_eq!(blocked(&server), 1);
+        assert_eq!(server.blocked(), 1);
         expect(&mut con, "RENAME list q", "+OK");
         assert_eq!(answer(waiting), r#"[["b", 5]]"#);
         let waiting = wait_for(&server, "DUE.POP q BLOCK 0");
@@ -260,7 +256,7 @@ on_every_server! {
         wait_until(|| reply(&mut con, "DUE.INFO q").contains(r#""due", 1"#));
         server.wait_for_due_checks(4);
         expect(&mut con, "ZCARD q", "1");
-        assert_eq!(blocked(&server), 1);
+        assert_eq!(server.blocked(), 1);
         expect(&mut con, "CLIENT UNPAUSE", "+OK");
         assert!(answer(waiting).starts_with("[[\"a\", "));
         expect(&mut con, "EXISTS q", "0");
@@ -283,7 +279,7 @@ on_every_server! {
         expect(&mut server.connect(), &format!("REPLICAOF 127.0.0.1 {}", primary.port()), "+OK");
         let got = answer(waiting);
         assert!(got.starts_with("UNBLOCKED"), "{got}");
-        wait_until(|| blocked(&server) == 0);
+        wait_until(|| server.blocked() == 0);
         expect(&mut server.connect(), "REPLICAOF NO ONE", "+OK");
         expect(&mut server.connect(), "DUE.ADD q AT 1 a", "1");
         expect(&mut server.connect(), "DUE.POP q BLOCK 0", r#"[["a", 1]]"#);
@@ -312,7 +308,7 @@ on_every_server! {
         let mut worker = server.connect();
         expect(&mut worker, "AUTH worker x", "+OK");
         let waiting = std::thread::spawn(move || reply(&mut worker, "DUE.POP q BLOCK 0"));
-        wait_until(|| blocked(&server) == 1);
+        wait_until(|| server.blocked() == 1);
         let behind = wait_for(&server, "DUE.POP q BLOCK 0");
         expect(&mut con, "ACL SETUSER worker -due.pop", "+OK");
         expect(&mut con, "DUE.ADD q AT 1 a", "1");
@@ -328,7 +324,7 @@ on_every_server! {
             let claimer = wait_for(&server, "DUE.CLAIM q BLOCK 0");
             expect(&mut con, "DUE.ADD q IN 1s a b", "2");
             expect(&mut con, "CONFIG SET maxmemory 1", "+OK");
-            if blocked(&server) == 1 {
+            if server.blocked() == 1 {
                 break claimer;
             }
             expect(&mut con, "CONFIG SET maxmemory 0", "+OK");
@@ -336,7 +332,7 @@ on_every_server! {
         };
         assert!(reply(&mut con, "DUE.CLAIM q BLOCK 0").starts_with("OOM "));
         assert!(answer(wait_for(&server, "DUE.POP q BLOCK 0")).starts_with("[[\"a\", "));
-        assert_eq!(blocked(&server), 1);
+        assert_eq!(server.blocked(), 1);
         expect(&mut con, "CONFIG SET maxmemory 0", "+OK");
         assert!(answer(claimer).starts_with("[[\"b\", "));
     }
@@ -383,7 +379,7 @@ on_every_server! {
     fn a_thousand_wait_on_one_key(server: Server) {
         let mut con = server.connect();
         let mut crowd = Crowd::new(&server, 1000, |_| "DUE.POP q BLOCK 0".into());
-        wait_until(|| blocked(&server) == 1000);
+        wait_until(|| server.blocked() == 1000);
         let items: Vec<String> = (0..1000).map(|i| format!("i{i:03}")).collect();
         expect(&mut con, &format!("DUE.ADD q AT 5 {}", items.join(" ")), "1000");
         for (i, item) in items.iter().enumerate() {
@@ -395,7 +391,7 @@ on_every_server! {
     fn two_thousand_wait_on_as_many_keys(server: Server) {
         let mut con = server.connect();
         let mut crowd = Crowd::new(&server, 2000, |i| format!("DUE.POP q{i:04} BLOCK 0"));
-        wait_until(|| blocked(&server) == 2000);
+        wait_until(|| server.blocked() == 2000);
         for i in 0..2000 {
             expect(&mut con, &format!("ZADD q{i:04} {i} x"), "1");
         }

@@ -33,10 +33,6 @@ fn without_data(rows: &Value) -> Value {
     Value::Array(rows.iter().map(row).collect())
 }
 
-fn words(line: &str) -> Words {
-    line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
-}
-
 /// The score of an item that is due since the moment of the call, or any other score.
 fn of_schedule(score: f64) -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_millis() as f64;

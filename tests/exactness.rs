@@ -7,32 +7,18 @@ use std::fmt::Write;
 
 use redis::{Connection, Value};
 
+use crate::script::Dice;
 use crate::support::stored::{info, stored, EPOCH_MS};
 use crate::support::*;
 
-/// SplitMix64: the same numbers on every run.
-struct Random(u64);
+/// Any number of the range.
+fn between(dice: &mut Dice, lo: i64, hi: i64) -> i64 {
+    let span = (i128::from(hi) - i128::from(lo) + 1) as u128;
+    (i128::from(lo) + (u128::from(dice.bits()) % span) as i128) as i64
+}
 
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.bits() % bound as u64) as usize
-    }
-
-    fn between(&mut self, lo: i64, hi: i64) -> i64 {
-        let span = (i128::from(hi) - i128::from(lo) + 1) as u128;
-        (i128::from(lo) + (u128::from(self.bits()) % span) as i128) as i64
-    }
-
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
+fn pick<T: Copy>(dice: &mut Dice, items: &[T]) -> T {
+    items[dice.roll(items.len())]
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -72,23 +58,23 @@ const INTEGERS: &[i64] = &[
 
 impl Schema {
     /// `width` bounds the bits of a bounded field; `unbounded` lets FLOAT and INT in.
-    fn random(random: &mut Random, width: u32, unbounded: bool) -> Self {
+    fn random(random: &mut Dice, width: u32, unbounded: bool) -> Self {
         let (mut text, mut ascending, mut values) = (String::new(), Vec::new(), Vec::new());
-        for field in 0..=random.below(4) {
-            let asc = random.below(2) == 0;
+        for field in 0..=random.roll(4) {
+            let asc = random.roll(2) == 0;
             let (name, pool) = Self::field(random, width, unbounded);
             let _ = write!(text, "FIELD f{field} {} {name} ", if asc { "ASC" } else { "DESC" });
             ascending.push(asc);
             values.push(pool);
         }
-        let ties = random.pick(&["SHARED", "FIRST", "LAST", "JOINED"]);
+        let ties = pick(random, &["SHARED", "FIRST", "LAST", "JOINED"]);
         let _ = write!(text, "TIES {ties}");
         Schema { text, ascending, values, ties }
     }
 
-    fn field(random: &mut Random, width: u32, unbounded: bool) -> (String, Vec<Score>) {
-        let size = 1 + random.below(width as usize) as u32;
-        let (name, lo, hi) = match random.below(if unbounded { 6 } else { 3 }) {
+    fn field(random: &mut Dice, width: u32, unbounded: bool) -> (String, Vec<Score>) {
+        let size = 1 + random.roll(width as usize) as u32;
+        let (name, lo, hi) = match random.roll(if unbounded { 6 } else { 3 }) {
             0 => (format!("BITS {}", size.min(62)), 0, (1_i64 << size.min(62)) - 1),
             1 => {
                 let digits = (size * 3 / 10).clamp(1, 18);
@@ -96,15 +82,15 @@ impl Schema {
             }
             2 => {
                 let bound = 1_i64 << size.min(62);
-                let lo = random.between(-bound, bound - 1);
-                let hi = random.between(lo + 1, bound);
+                let lo = between(random, -bound, bound - 1);
+                let hi = between(random, lo + 1, bound);
                 (format!("RANGE {lo} {hi}"), lo, hi)
             }
-            3 | 4 => return ("FLOAT".into(), (0..5).map(|_| Score::Float(random.pick(FLOATS))).collect()),
-            _ => return ("INT".into(), (0..5).map(|_| Score::Integer(random.pick(INTEGERS))).collect()),
+            3 | 4 => return ("FLOAT".into(), (0..5).map(|_| Score::Float(pick(random, FLOATS))).collect()),
+            _ => return ("INT".into(), (0..5).map(|_| Score::Integer(pick(random, INTEGERS))).collect()),
         };
         let mut pool = vec![lo, lo + 1, hi - 1, hi];
-        pool.extend((0..2).map(|_| random.between(lo, hi)));
+        pool.extend((0..2).map(|_| between(random, lo, hi)));
         (name, pool.into_iter().map(Score::Integer).collect())
     }
 
@@ -153,17 +139,17 @@ fn rows(con: &mut Connection, line: &str) -> Vec<(i64, String, Vec<Score>)> {
 }
 
 /// Writes at random, and returns what the board must hold then.
-fn fill(con: &mut Connection, random: &mut Random, schema: &Schema) -> BTreeMap<String, Entry> {
+fn fill(con: &mut Connection, random: &mut Dice, schema: &Schema) -> BTreeMap<String, Entry> {
     let mut model: BTreeMap<String, Entry> = BTreeMap::new();
     for _ in 0..70 {
-        let member = format!("m{}", random.below(40));
-        if random.below(10) == 0 {
+        let member = format!("m{}", random.roll(40));
+        if random.roll(10) == 0 {
             let expected = if model.remove(&member).is_some() { "1" } else { "0" };
             expect(con, &format!("RANK.REM k {member}"), expected);
             continue;
         }
-        let scores: Vec<Score> = schema.values.iter().map(|pool| random.pick(pool)).collect();
-        let time = random.between(0, 20);
+        let scores: Vec<Score> = schema.values.iter().map(|pool| pick(random, pool)).collect();
+        let time = between(random, 0, 20);
         let text = scores.iter().map(|score| score.text()).collect::<Vec<_>>().join(" ");
         let expected = if model.contains_key(&member) { "0" } else { "1" };
         expect(con, &format!("RANK.ADD k AT {} {text} {member}", EPOCH_MS + time), expected);
@@ -177,7 +163,7 @@ fn fill(con: &mut Connection, random: &mut Random, schema: &Schema) -> BTreeMap<
 }
 
 #[track_caller]
-fn compare_with_model(con: &mut Connection, random: &mut Random, schema: &Schema, model: &BTreeMap<String, Entry>) {
+fn compare_with_model(con: &mut Connection, random: &mut Dice, schema: &Schema, model: &BTreeMap<String, Entry>) {
     let context = &schema.text;
     let mut sorted: Vec<&Entry> = model.values().collect();
     sorted.sort_by(|one, other| schema.compare_entries(one, other));
@@ -188,16 +174,16 @@ fn compare_with_model(con: &mut Connection, random: &mut Random, schema: &Schema
         assert_eq!((scores, schema.compare_entries(entry, expected)), (&entry.scores, Ordering::Equal), "{context}");
         let better = sorted.partition_point(|entry| schema.compare(&entry.scores, scores).is_lt());
         assert_eq!(*rank, better as i64 + 1, "{context}");
-        if random.below(8) == 0 {
+        if random.roll(8) == 0 {
             let mut distinct: Vec<&Vec<Score>> = sorted[..better].iter().map(|entry| &entry.scores).collect();
             distinct.dedup();
             for (kind, rank) in [("COMPETITION", better), ("DENSE", distinct.len()), ("ORDINAL", position)] {
                 let row = reply(con, &format!("RANK.GET k {member} {kind}"));
                 assert!(row.starts_with(&format!("[{}, ", rank + 1)), "{context}: {kind} {row}, not {}", rank + 1);
             }
-            let (one, other) = (scores[0], random.pick(&schema.values[0]));
+            let (one, other) = (scores[0], pick(random, &schema.values[0]));
             let (min, max) = if one <= other { (one, other) } else { (other, one) };
-            let open = random.below(2) == 0;
+            let open = random.roll(2) == 0;
             let above = |score: Score| score > min || score == min && !open;
             let within = sorted.iter().filter(|entry| above(entry.scores[0]) && entry.scores[0] <= max).count();
             let range = format!("{}{} {}", if open { "(" } else { "" }, min.text(), max.text());
@@ -236,7 +222,7 @@ fn builder(kind: Kind) -> Builder {
 
 /// Boards of each kind, one in the small encoding and one in the large.
 fn fill_persistent(server: &Server) {
-    let (mut con, mut random) = (server.connect(), Random(1));
+    let (mut con, mut random) = (server.connect(), Dice::new(1));
     for (name, schema) in PERSISTENT {
         for (size, count) in [("small", 30), ("large", 200)] {
             let key = format!("{name}:{size}");
@@ -245,11 +231,11 @@ fn fill_persistent(server: &Server) {
             for number in 0..count {
                 let bits = random.bits();
                 let scores = match *name {
-                    "digits" => random.pick(&[0, 1, 999_999_999_999_999_999, bits % 10_u64.pow(18)]).to_string(),
-                    "wide" => random.pick(&[0, (1 << 52) + 1, 9_214_364_837_600_034_815, bits >> 2]).to_string(),
+                    "digits" => pick(&mut random, &[0, 1, 999_999_999_999_999_999, bits % 10_u64.pow(18)]).to_string(),
+                    "wide" => pick(&mut random, &[0, (1 << 52) + 1, 9_214_364_837_600_034_815, bits >> 2]).to_string(),
                     "timed" => (bits >> 43).to_string(),
-                    "int" => format!("{} {}", random.pick(INTEGERS), bits as i64),
-                    _ => format!("{:e} {:e}", random.pick(FLOATS), random.pick(FLOATS)),
+                    "int" => format!("{} {}", pick(&mut random, INTEGERS), bits as i64),
+                    _ => format!("{:e} {:e}", pick(&mut random, FLOATS), pick(&mut random, FLOATS)),
                 };
                 let _ = write!(line, " {scores} m{number}");
                 written.push(scores);
@@ -324,7 +310,7 @@ on_every_server! {
     }
 
     fn the_order_is_that_of_the_tuples(server: Server) {
-        let (mut con, mut resp2, mut random) = (server.connect_resp3(), server.connect(), Random(1));
+        let (mut con, mut resp2, mut random) = (server.connect_resp3(), server.connect(), Dice::new(1));
         let mut layouts: BTreeMap<String, usize> = BTreeMap::new();
         for round in 0..240 {
             let schema = Schema::random(&mut random, [3, 11, 24, 63][round % 4], round % 3 == 0);

@@ -30,10 +30,6 @@ fn settled(server: &Server) -> i64 {
     before
 }
 
-fn words(line: &str) -> Vec<Vec<u8>> {
-    line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
-}
-
 /// One kind of write and delete after the other, then all of them at random.
 fn round(server: &Server, count: usize) {
     let mut workload = Workload::new(&mut server.connect(), 80, "");

@@ -40,10 +40,6 @@ fn rows(con: &mut Connection, mut args: Vec<Vec<u8>>) -> Vec<Row> {
     rows.iter().map(row).collect()
 }
 
-fn words(line: &str) -> Vec<Vec<u8>> {
-    line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
-}
-
 /// A place in the order of a board.
 #[derive(Clone, Debug)]
 struct Place {

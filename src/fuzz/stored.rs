@@ -230,6 +230,7 @@ fn limiter(input: &mut Input) {
             Err(error) => {
                 check_error(&error);
                 assert_eq!((&limiter.text, &limiter.log), (&before.text, &before.log), "{text}: an error that wrote");
+                assert!(is_tampered, "{text} on what limiters wrote: {error}");
                 reached("an error of a limiter that was tampered with");
             }
         }

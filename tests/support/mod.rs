@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 pub use binaries::{module_path, redis_cli, skip, Kind};
 pub use cluster::{Client, Cluster};
 pub use compiled::compiled;
-pub use reply::{cmd, cmdv, expect, is_error, reply, show, show_result};
+pub use reply::{cmd, cmdv, expect, is_error, reply, show, show_result, words};
 pub use server::{Builder, Server};
 pub use tls::Certificates;
 

@@ -137,7 +137,7 @@ fn error_text(code: &str, detail: Option<&str>) -> String {
 }
 
 #[track_caller]
-fn words(line: &str) -> Vec<Vec<u8>> {
+pub fn words(line: &str) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut rest = line.trim_start();
     while !rest.is_empty() {

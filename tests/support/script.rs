@@ -29,12 +29,16 @@ impl Dice {
 
     /// 0 … `sides` − 1.
     pub fn roll(&mut self, sides: usize) -> usize {
-        // SplitMix64.
+        usize::try_from(self.bits() % sides as u64).expect("less than a usize")
+    }
+
+    /// SplitMix64.
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % sides as u64).expect("less than a usize")
+        mixed ^ (mixed >> 31)
     }
 
     pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {

@@ -248,6 +248,12 @@ impl Server {
         })
     }
 
+    /// How many clients wait.
+    #[track_caller]
+    pub fn blocked(&self) -> usize {
+        self.info("blocked_clients").parse().expect("a number")
+    }
+
     /// Waits until the module has looked so many times at keys that clients wait for.
     #[track_caller]
     pub fn wait_for_due_checks(&self, times: u64) {
