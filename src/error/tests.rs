@@ -116,6 +116,7 @@ fn examples() -> Vec<(&'static str, Error)> {
         owned_hash();
         no_owned_hash();
         no_such_period("day");
+        periods_of_another(Some(b"{cup}"), "month, year");
         period_differs(b"game:2023");
         period_is_own_key(b"game:2023");
         offset_is_set();
