@@ -322,7 +322,7 @@ on_every_server! {
             // What a board counts its times from is the last pair, wherever it was said.
             ("SINCE 1700000000000 FIELD gold DIGITS 3 FIELD b ASC INT TIES FIRST S KEEP 5 UPDATE BEST DATA players",
              "FIELD gold DESC DIGITS 3 FIELD b ASC INT TIES FIRST S KEEP 5 UPDATE BEST DATA players SINCE 1700000000000"),
-            ("TIES FIRST DATA SINCE PERIOD DAY SINCE SINCE 7", "FIELD score DESC FLOAT TIES FIRST DATA SINCE PERIOD DAY SINCE SINCE 7"),
+            ("TIES FIRST DATA SINCE PERIOD DAY SINCE SINCE 7", "FIELD score DESC FLOAT TIES FIRST DATA SINCE PERIOD DAY SINCE BOARD k SINCE 7"),
             ("DATA players OWNED", "FIELD score DESC FLOAT DATA players OWNED k"),
             // Names are one word whatever is in them.
             (r#"DATA "a b\n\x00%\xff~!""#, "FIELD score DESC FLOAT DATA a%20b%0A%00%25%FF~!"),
