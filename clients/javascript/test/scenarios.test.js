@@ -72,6 +72,9 @@ const gone = async () => (await direct.info()).items === 0 && (await admin.hlen(
 /** Whether a command of the server has an option. */
 const has = async (command, word) => JSON.stringify(await admin.call('COMMAND', 'DOCS', command)).includes(`"${word}"`);
 
+/** How often the server has run a command. */
+const calls = async (command) => Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await admin.info('commandstats'))?.[1] ?? 0);
+
 /** A test of a scenario with both libraries. `act` gets a function that makes a worker, and one that makes a client. */
 function scenario(name, act, needs = null) {
   assert.ok(wanted.has(name), `clients/scenarios/worker.json has no scenario ${name}`);
@@ -153,13 +156,13 @@ scenario('wrong kind of handler', async (watch) => {
 
 scenario('renewed while the handler runs', async (watch) => {
   await direct.add('a', { after: 0 });
+  await admin.config('RESETSTAT');
   const claimed = [];
   const watched = (await watch(async () => {
-    for (let at = 0; at < 12; at++) {
-      await sleep(100);
-      claimed.push(...(await direct.claim()));
-    }
-  }, { lease: 300 })).start();
+    // Longer than the lease.
+    await until(async () => (await calls('due.move')) >= 4, 'renewals');
+    claimed.push(...(await direct.claim()));
+  }, { lease: 2000 })).start();
   await until(gone, 'the end');
   assert.deepEqual([watched.jobs.length, claimed, watched.lost], [1, [], []]);
 });
@@ -178,7 +181,7 @@ async function isLost(watch, separate, rejoin) {
       await aborted(job);
       states.push(isBack, job.lost, job.signal.reason instanceof LeaseLost);
       await released;
-    }, { lease: 600 }, proxy.url)).start();
+    }, { lease: 1500 }, proxy.url)).start();
     await until(() => Promise.resolve(states.length > 0), 'the handler to be told');
     isBack = true;
     await rejoin(proxy);
@@ -205,8 +208,6 @@ for (const [name, [separate, rejoin]] of Object.entries({ 'lost in a black hole'
   });
 }
 
-const calls = async (command) => Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await admin.info('commandstats'))?.[1] ?? 0);
-
 scenario('late renewal', async (watch) => {
   await admin.config('RESETSTAT');
   const { claim, watched } = await isLost(watch, (proxy) => proxy.holdBack('requests'), async (proxy) => {
@@ -225,7 +226,7 @@ scenario('taken by somebody else', async (watch) => {
     if (job.item === 'b') return;
     await admin.zrem(KEY, 'a');
     await aborted(job);
-  }, { lease: 150 })).start();
+  }, { lease: 1500 })).start();
   await until(() => Promise.resolve(watched.lost.length === 1), 'the loss');
   await direct.add('b', { after: 0 });
   await until(gone, 'the end');
@@ -266,7 +267,7 @@ scenario('stop waits for handlers', async (watch) => {
 
 scenario('stop has a grace time', async (watch) => {
   await direct.add('a', { after: 0 });
-  const watched = (await watch(never, { grace: 300, lease: 2000 })).start();
+  const watched = (await watch(never, { grace: 300, lease: 4000 })).start();
   await until(() => Promise.resolve(watched.jobs.length === 1), 'the handler');
   await watched.stop();
   assert.deepEqual([watched.lost, await direct.claim()], [[['a', 1]], []]);
@@ -514,7 +515,7 @@ scenario('observed', async (watch) => {
     events.push(event);
     throw new Error('who only watches harms nothing');
   };
-  const watched = (await watch((job) => ends[job.item](job), { observe, attempts: 2, dead: DEAD, backoff: () => 3_600_000, lease: 300, concurrency: 5 })).start();
+  const watched = (await watch((job) => ends[job.item](job), { observe, attempts: 2, dead: DEAD, backoff: () => 3_600_000, lease: 1500, concurrency: 5 })).start();
   await until(() => Promise.resolve(events.length === 5), 'all events');
   await watched.stop();
   assert.deepEqual(events.map(({ kind, item, attempt }) => [kind, item, attempt]).sort(), Object.keys(ends).map((kind) => [kind, kind, 1]).sort());
@@ -555,7 +556,7 @@ scenario('logs show no payload', async (watch) => {
       if (job.item === 'bad') throw new Error('no');
       await admin.zrem(KEY, 'lost');
       await aborted(job);
-    }, { log: undefined, attempts: 2, dead: DEAD, backoff: () => 0, lease: 150 }).then((watched) => watched.start());
+    }, { log: undefined, attempts: 2, dead: DEAD, backoff: () => 0, lease: 1500 }).then((watched) => watched.start());
     await until(async () => (await direct.dead.list()).length === 2 && (await direct.info()).items === 0, 'all ends');
     await until(() => Promise.resolve(['bad', 'lost', 'wrong'].every((item) => logged.some((line) => line.includes(item)))), 'the log');
     assert.ok(!logged.join('\n').includes('secret'), logged.join('\n'));
