@@ -78,6 +78,8 @@ struct Model {
 }
 
 type Words = Vec<Vec<u8>>;
+/// A member, its scores and its time.
+type Pair = (Vec<u8>, Vec<Option<Score>>, i64);
 
 fn name(bytes: &[u8]) -> String {
     show(&Value::BulkString(bytes.to_vec()))
@@ -329,10 +331,46 @@ impl Model {
         }
     }
 
+    /// A name that is given twice is written once, with what its pairs result in. A missing score keeps the field as it is.
+    fn write_pairs(&mut self, pairs: &[Pair], condition: &str, best: bool, keep: Option<usize>) {
+        for (number, (member, ..)) in pairs.iter().enumerate() {
+            if pairs[..number].iter().any(|(other, ..)| other == member) {
+                continue;
+            }
+            let before = self.find(member).map(|row| (row.scores.clone(), row.time));
+            let mut result = before.clone();
+            for (_, scores, at) in pairs.iter().filter(|(other, ..)| other == member) {
+                let old = result.as_ref().map(|(scores, _)| scores);
+                let start = |number: usize| match self.fields[number].0 {
+                    Type::Int => Score::Int(0),
+                    Type::Float => Score::Float(0.0),
+                };
+                let kept = |number: usize| old.map_or_else(|| start(number), |old| old[number]);
+                let scores: Vec<Score> =
+                    scores.iter().enumerate().map(|(number, score)| score.unwrap_or_else(|| kept(number))).collect();
+                let wanted = match condition {
+                    "NX" => old.is_none(),
+                    "XX" => old.is_some(),
+                    _ => true,
+                };
+                let is_better = |old: &Vec<Score>| self.fields_order(&scores, old).is_lt();
+                if wanted && old.is_none_or(|old| *old != scores && (!best || is_better(old))) {
+                    let joined = result.as_ref().filter(|_| self.ties == "JOINED").map(|(_, time)| *time);
+                    result = Some((scores, joined.unwrap_or(*at)));
+                }
+            }
+            if let Some((scores, at)) = result.filter(|(scores, _)| before.is_none_or(|(before, _)| before != *scores))
+            {
+                self.put(member, scores, at, keep);
+            }
+        }
+    }
+
     fn load(&mut self, dice: &mut Dice) -> (Words, String) {
         let before = self.clone();
         let nx = dice.once_in(3);
         let mut words = Model::words("LOAD", &[if nx { "NX" } else { "" }]);
+        let mut pairs = Vec::new();
         for _ in 0..1 + dice.roll(4) {
             let (member, scores, at) = (format!("m{}", dice.roll(24)), self.scores(dice), self.at(dice));
             let fields: Vec<String> =
@@ -342,12 +380,9 @@ impl Model {
                 _ => format!("\"scores\":{{{}}}", fields.join(",")),
             };
             words.push(format!(r#"{{"member":"{member}",{scores_of_line},"time":{at}}}"#).into_bytes());
-            let old = self.find(member.as_bytes()).map(|row| row.scores.clone());
-            let is_better = |old: &Vec<Score>| self.fields_order(&scores, old).is_lt();
-            if old.as_ref().is_none_or(|old| !nx && (!self.best || is_better(old))) {
-                self.put(member.as_bytes(), scores, at, self.keep);
-            }
+            pairs.push((member.into_bytes(), scores.into_iter().map(Some).collect(), at));
         }
+        self.write_pairs(&pairs, if nx { "NX" } else { "" }, self.best && !nx, self.keep);
         let added = self.rows.iter().filter(|row| before.find(&row.name).is_none()).count();
         (words, added.to_string())
     }
@@ -367,32 +402,22 @@ impl Model {
         let keep_word = if bound.is_empty() { "" } else { "KEEP" };
         let options = [board, &declared, condition, rule, keep_word, &bound, ch, ranks, "AT", &at.to_string()];
         let (mut words, mut members) = (Model::words("ADD", &options), Vec::new());
+        let mut pairs: Vec<Pair> = Vec::new();
         for _ in 0..1 + dice.roll(3) {
-            let (member, mut scores) = (self.name(dice), self.scores(dice));
-            let old = self.find(&member).map(|row| row.scores.clone());
+            let (member, scores) = (self.name(dice), self.scores(dice));
             // One field is always written.
             let (some_are_kept, written) = (dice.once_in(3), dice.roll(fields));
-            for (number, score) in scores.iter_mut().enumerate() {
+            let mut given = Vec::new();
+            for (number, score) in scores.into_iter().enumerate() {
                 let is_kept = some_are_kept && number != written && dice.once_in(2);
                 words.push(if is_kept { b"*".to_vec() } else { score.text().into_bytes() });
-                *score = match (&old, self.fields[number].0) {
-                    _ if !is_kept => *score,
-                    (Some(old), _) => old[number],
-                    (None, Type::Int) => Score::Int(0),
-                    (None, Type::Float) => Score::Float(0.0),
-                };
+                given.push(Some(score).filter(|_| !is_kept));
             }
             words.push(member.clone());
             members.push(member.clone());
-            let wanted = match condition {
-                "NX" => old.is_none(),
-                "XX" => old.is_some(),
-                _ => true,
-            };
-            if wanted && !(best && old.is_some_and(|old| !self.fields_order(&scores, &old).is_lt())) {
-                self.put(&member, scores, at, keep);
-            }
+            pairs.push((member, given, at));
         }
+        self.write_pairs(&pairs, condition, best, keep);
         if !ranks.is_empty() {
             let changes: Vec<String> = members.iter().map(|member| self.change(&before, member)).collect();
             return (words, list(&changes));

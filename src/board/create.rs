@@ -7,20 +7,26 @@ use super::difference::other_schema;
 use super::periods::is_period;
 use super::schema::{Rules, Schema, Ties};
 use super::schema_text::Creation;
-use super::Board;
+use super::{Board, Stored};
 use crate::calendar::HOUR_MS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::zset::SortedSet;
 
 impl<S: SortedSet> Board<S> {
     /// Sets the schema of the board with this key. If it has this schema already, nothing changes. Tie times are counted
-    /// from `now`, unless the client says otherwise.
-    pub fn create(&mut self, Creation { rules, since, adopt }: Creation, key: &[u8], now: i64) -> Result<()> {
+    /// from `now`, unless the client says otherwise. Returns the members that `KEEP` removed, if they are wanted.
+    pub fn create(
+        &mut self,
+        Creation { rules, since, adopt }: Creation,
+        key: &[u8],
+        now: i64,
+        wanted: bool,
+    ) -> Result<Vec<Stored<S::Element>>> {
         if self.schema_text().is_some() {
             self.schema().rules.periods.check_owner(key)?;
             let own = self.schema().rules.seen_by(key);
             let is_same = own == rules && since.is_none_or(|since| since == self.members.since());
-            return if is_same { Ok(()) } else { Err(other_schema((&own, self.since()), (&rules, since))) };
+            return if is_same { Ok(Vec::new()) } else { Err(other_schema((&own, self.since()), (&rules, since))) };
         }
         let schema = Schema::new(rules);
         if self.exists() {
@@ -29,29 +35,28 @@ impl<S: SortedSet> Board<S> {
             }
             self.members.check_adoption(&schema, since.unwrap_or(0), adopt)?;
         }
-        self.rewrite(&schema.rules, since.unwrap_or_else(|| default_since(now)));
-        match self.trim(schema.rules.keep.unwrap_or(u64::MAX), false) {
+        self.set_rules(&schema.rules, since.unwrap_or_else(|| default_since(now)));
+        match self.trim(schema.rules.keep.unwrap_or(u64::MAX), wanted) {
             // An adopted board may be damaged and its schema still be right. RANK.VERIFY reports the damage.
-            Err(error) if error.kind() == ErrorKind::Damaged => Ok(()),
-            trimmed => trimmed.map(drop),
+            Err(error) if error.kind() == ErrorKind::Damaged => Ok(Vec::new()),
+            trimmed => trimmed.map(|(_, removed)| removed),
         }
     }
 
-    /// Gives the board other rules, with the same fields and ties.
-    pub fn alter(&mut self, rules: Rules) -> Result<()> {
+    /// Gives the board other rules, with the same fields and ties. Returns the members that had to go, if they are wanted.
+    pub fn alter(&mut self, rules: Rules, wanted: bool) -> Result<Vec<Stored<S::Element>>> {
         // Check that members can be removed before the marker says that they are.
         let keep = rules.keep.unwrap_or(u64::MAX);
-        if self.members.len()? > keep {
-            self.members.check_removable_from(keep)?;
-        }
+        let removed = self.members.len()?.saturating_sub(keep);
+        self.members.check_removable(removed)?;
         if rules != self.schema().rules {
-            self.rewrite(&rules, self.members.since());
+            self.set_rules(&rules, self.members.since());
         }
-        self.trim(keep, false).map(drop)
+        self.trim(keep, wanted).map(|(_, removed)| removed)
     }
 
     /// Writes another marker.
-    pub fn rewrite(&mut self, rules: &Rules, since: i64) {
+    pub fn set_rules(&mut self, rules: &Rules, since: i64) {
         self.members.set_rules(rules, since);
     }
 }

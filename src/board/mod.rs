@@ -39,7 +39,7 @@ pub use scan::{ScanCursor, ScanStep};
 pub use schema::{Order, Rules, Schema, Update};
 pub use schema_text::{client_data, Alteration, Creation, ALTER_SYNTAX, CREATE_SYNTAX};
 pub use value::{Tuple, Value};
-pub use write::{Detail, MemberChange, Pair, Pairs, Plan, Standing, WriteMode, WriteRequest, WriteResult};
+pub use write::{MemberChange, Pair, Pairs, Plan, ReportLevel, WriteMode, WriteRequest, WriteResult};
 
 use crate::error::{Error, Result};
 use crate::zset::SortedSet;
@@ -49,8 +49,6 @@ pub struct Board<S: SortedSet> {
     members: Members<S>,
     /// How many distinct scores `DENSE` ranks may still hop over.
     hops: u64,
-    /// Names of members that left, if the command wants to know them.
-    departed: Option<Vec<S::Element>>,
 }
 
 impl<S: SortedSet> Board<S> {
@@ -72,7 +70,7 @@ impl<S: SortedSet> Board<S> {
 
     #[inline]
     fn of(members: Members<S>) -> Board<S> {
-        Board { members, hops: u64::MAX, departed: None }
+        Board { members, hops: u64::MAX }
     }
 
     /// Gives the key back, to rename it.
@@ -108,7 +106,7 @@ impl<S: SortedSet> Board<S> {
     }
 
     /// Treats a missing board as if it had this schema.
-    pub fn assume(&mut self, schema: impl Into<Arc<Schema>>, since: i64) {
+    pub fn use_schema(&mut self, schema: impl Into<Arc<Schema>>, since: i64) {
         self.members.use_schema(schema.into(), since);
     }
 
@@ -123,24 +121,6 @@ impl<S: SortedSet> Board<S> {
     /// How many hops `DENSE` ranks may still make.
     pub fn hops_left(&self) -> u64 {
         self.hops
-    }
-
-    /// From now on the names of members that leave are kept, for [`Board::departed`].
-    pub fn note_departures(&mut self) {
-        self.departed = Some(Vec::new());
-    }
-
-    pub fn departed(&self) -> &[S::Element] {
-        self.departed.as_deref().unwrap_or_default()
-    }
-
-    fn note_departed<'m>(&mut self, members: impl IntoIterator<Item = &'m Stored<S::Element>>)
-    where
-        S::Element: 'm,
-    {
-        if let Some(departed) = &mut self.departed {
-            departed.extend(members.into_iter().map(|member| S::Element::from(member.name())));
-        }
     }
 
     /// Sets the direction in which the board is read. Only for boards without a schema: a schema says it already.

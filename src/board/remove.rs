@@ -8,34 +8,20 @@ use crate::error::{Error, Result};
 use crate::zset::SortedSet;
 
 impl<S: SortedSet> Board<S> {
-    pub fn remove(&mut self, names: &[S::Element]) -> Result<u64> {
-        let members = self.prepare_removal(names)?;
-        Ok(self.commit_removal(members))
-    }
-
     /// The members to remove. Everything that can be wrong with them has been checked.
     pub fn prepare_removal(&self, names: &[S::Element]) -> Result<Vec<Stored<S::Element>>> {
         // Members that do not decode are removed too.
         names.iter().filter_map(|name| self.members.locate(name).transpose()).collect()
     }
 
-    pub fn commit_removal(&mut self, members: Vec<Stored<S::Element>>) -> u64 {
-        let mut removed = 0;
-        for member in members {
-            // The same name may be given twice.
-            if self.members.remove(&member) {
-                self.note_departed([&member]);
-                removed += 1;
-            }
-        }
-        removed
+    /// Removes members. Returns how many there were: the same one may be given twice.
+    pub fn commit_removal(&mut self, members: &[Stored<S::Element>]) -> u64 {
+        members.iter().filter(|member| self.members.remove(member)).count() as u64
     }
 
     /// Removes all members but the best `keep`. Returns how many were removed and, if `wanted`, these members, best first.
     pub fn trim(&mut self, keep: u64, wanted: bool) -> Result<(u64, Vec<Stored<S::Element>>)> {
-        let (count, removed) = self.members.truncate(keep, wanted || self.departed.is_some())?;
-        self.note_departed(&removed);
-        Ok((count, removed))
+        self.members.truncate(keep, wanted)
     }
 
     /// Removes all members, and keeps the schema and the expiry. Tie times are counted from `since` from now on. Returns how
@@ -52,7 +38,7 @@ impl<S: SortedSet> Board<S> {
     }
 
     /// Removes the members of rows that were just read. Either all are removed or none.
-    pub fn remove_rows(&mut self, rows: &[Row]) -> Result<()> {
+    pub fn remove_rows(&mut self, rows: &[Row]) -> Result<Vec<Stored<S::Element>>> {
         let mut members = Vec::with_capacity(rows.len());
         for row in rows {
             // On a damaged board a name may be there twice, or have lost its entries. Then a look-up finds another member
@@ -63,7 +49,7 @@ impl<S: SortedSet> Board<S> {
                 None => return Err(Error::index_differs(row.member())),
             }
         }
-        self.commit_removal(members);
-        Ok(())
+        self.commit_removal(&members);
+        Ok(members)
     }
 }

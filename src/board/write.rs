@@ -1,11 +1,13 @@
-//! Sets and increments scores. Everything that can be wrong is checked before the first change.
+//! Sets and increments scores. Everything that can be wrong is found before the first change.
 //!
-//! A write has two steps. [`Board::plan`] looks up the members and finds whatever would fail; [`Board::commit`] changes the
-//! sorted set. In between, other boards can be planned, so that a write to several boards is done on all of them or on none.
+//! A write has two steps. [`Board::plan`] looks up the members, works out what becomes of them, and finds whatever would
+//! fail; [`Board::commit`] changes the board, and cannot fail. In between, other boards can be planned, so that a write to
+//! several boards is done on all of them or on none. A name that is given more than once is written once, with what its
+//! pairs, in their order, result in.
 
 use std::collections::{HashMap, HashSet};
 
-use smallvec::SmallVec;
+use smallvec::{smallvec, SmallVec};
 
 use super::members::{Member, Place, Side, Stored};
 use super::schema::{Order, TieRule, Ties, Update};
@@ -18,6 +20,7 @@ use crate::zset::{Condition, PutResult, SortedSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
     Set,
+    /// Only for a single pair.
     Add,
 }
 
@@ -30,12 +33,14 @@ pub struct WriteRequest {
     pub keep: Option<u64>,
     /// Unix milliseconds, for ties.
     pub now: i64,
-    pub detail: Detail,
+    pub report: ReportLevel,
+    /// Whether the result names the members that better ones pushed out.
+    pub names_removed: bool,
 }
 
 /// What a write tells about each pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Detail {
+pub enum ReportLevel {
     Nothing,
     Scores,
     Ranks,
@@ -62,7 +67,7 @@ pub type Pairs<N> = SmallVec<[Pair<N>; 1]>;
 
 /// The scores of a member, and its rank if ranks were asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct ScoreAndRank {
     pub rank: Option<u64>,
     pub values: Tuple,
 }
@@ -70,12 +75,12 @@ pub struct Standing {
 /// A member before and after a write; `None` where it was not on the board.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberChange {
-    pub before: Option<Standing>,
-    pub after: Option<Standing>,
+    pub before: Option<ScoreAndRank>,
+    pub after: Option<ScoreAndRank>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WriteResult {
+#[derive(Clone, Debug)]
+pub struct WriteResult<N> {
     /// Members that are on the board and were not before.
     pub added: u64,
     /// Members that have another score.
@@ -84,207 +89,278 @@ pub struct WriteResult {
     pub refused: u64,
     /// Members that better ones pushed out.
     pub evicted: u64,
-    /// Members that were written and do not fit their score.
+    /// Those of them that are not on the board now, if they were asked for.
+    pub removed: Vec<Stored<N>>,
+    /// Members that were written and have index entries.
     pub overflowed: u64,
     /// For each pair, if they were asked for.
     pub changes: Vec<MemberChange>,
 }
 
-/// A member that is written to: as it was found, and what has become of it since.
-pub struct MemberWrite<N> {
-    before: Option<Member<N>>,
-    rank_before: Option<u64>,
-    outcome: MemberOutcome<N>,
+impl<N> Default for WriteResult<N> {
+    fn default() -> WriteResult<N> {
+        let (added, changed, refused, evicted, overflowed) = (0, 0, 0, 0, 0);
+        WriteResult { added, changed, refused, evicted, removed: Vec::new(), overflowed, changes: Vec::new() }
+    }
 }
 
-enum MemberOutcome<N> {
+/// A write that was planned. It lives on the stack, for one call.
+pub struct Plan<N> {
+    request: WriteRequest,
+    /// Each member once, in the order in which they are first named.
+    members: SmallVec<[MemberWrite<N>; 1]>,
+    /// How many members the board has, if it keeps only so many, and whether it refuses the first member.
+    len: u64,
+    refuses_first: bool,
+}
+
+/// A member that is written to.
+struct MemberWrite<N> {
+    /// The indexes of the pairs that name it.
+    pairs: SmallVec<[usize; 1]>,
+    before: Option<Member<N>>,
+    rank_before: Option<u64>,
+    /// What its pairs make of it; `None` if they leave it as it is.
+    new: Option<Member<N>>,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
     Unchanged,
-    Put(Member<N>),
+    Put,
     Evicted,
 }
 
 impl<N> MemberWrite<N> {
-    /// The member as it stands after the pairs that were written so far.
-    #[inline]
+    fn of_pair(pair: usize) -> MemberWrite<N> {
+        let outcome = Outcome::Unchanged;
+        MemberWrite { pairs: smallvec![pair], before: None, rank_before: None, new: None, outcome }
+    }
+
+    /// The member as it is now.
     fn current(&self) -> Option<&Member<N>> {
-        match &self.outcome {
-            MemberOutcome::Unchanged => self.before.as_ref(),
-            MemberOutcome::Put(member) => Some(member),
-            MemberOutcome::Evicted => None,
+        match self.outcome {
+            Outcome::Unchanged => self.before.as_ref(),
+            Outcome::Put => self.new.as_ref(),
+            Outcome::Evicted => None,
         }
     }
 }
 
-/// What a write needs to know of the board before its first change. It lives on the stack, for one call. It is empty where
-/// [`Board::put_score`] will do.
-pub struct Plan<N> {
-    members: SmallVec<[MemberWrite<N>; 1]>,
-    /// For each pair, the index of its member in `members`. A name may be given more than once.
-    indexes: SmallVec<[usize; 1]>,
-    /// What the first pair makes of its member. What other pairs make of theirs depends on the pairs before them, so that is
-    /// only known when they are written.
-    first: Option<Member<N>>,
+/// The members that pairs name.
+#[inline]
+fn members_of<N: AsRef<[u8]>>(pairs: &[Pair<N>]) -> SmallVec<[MemberWrite<N>; 1]> {
+    if pairs.len() == 1 {
+        return smallvec![MemberWrite::of_pair(0)];
+    }
+    let mut members: SmallVec<[MemberWrite<N>; 1]> = SmallVec::new();
+    let mut known: HashMap<&[u8], usize> = HashMap::new();
+    for (number, pair) in pairs.iter().enumerate() {
+        let index = *known.entry(pair.member.as_ref()).or_insert(members.len());
+        match members.get_mut(index) {
+            Some(member) => member.pairs.push(number),
+            None => members.push(MemberWrite::of_pair(number)),
+        }
+    }
+    members
 }
 
 impl<S: SortedSet> Board<S> {
     /// Plans and commits. If it fails, nothing has changed.
-    pub fn write(&mut self, request: &WriteRequest, pairs: &[Pair<S::Element>]) -> Result<WriteResult> {
-        let mut plan = self.plan(request, pairs)?;
-        self.commit(request, pairs, &mut plan)
+    pub fn write(&mut self, request: &WriteRequest, pairs: &[Pair<S::Element>]) -> Result<WriteResult<S::Element>> {
+        let plan = self.plan(request, pairs)?;
+        Ok(self.commit(plan, pairs))
     }
 
-    /// A shortcut for members whose score holds all their values: a single `ZADD` finds and writes the member, and nothing
-    /// has to be planned. Returns what it did, or `None` if this member needs more. Increments are replaced by the sums.
+    /// The one shortcut: a single pair whose score holds all that is stored of the member is written by one `ZADD`, whatever
+    /// was there before. Returns what it did, or `None` if this member needs a plan. Increments are replaced by the sums.
     /// (Without this, `RANK.ADD` takes 12 % and `RANK.INCR` 19 % more instructions on a sorted set without a schema.)
     #[inline]
     pub fn put_score(
         &mut self,
-        member: &S::Element,
+        name: &S::Element,
         values: &mut [Value],
         mode: WriteMode,
         update: Update,
     ) -> Result<Option<PutResult>> {
-        self.check_name(member)?;
-        let before = if mode == WriteMode::Add { self.increment(member, values)? } else { None };
-        let Some(stored) = self.members.stored_alone(member, values) else { return Ok(None) };
-        // An increment by 0 changes nothing, not even the sign of a zero that a core command wrote.
-        if before.is_some_and(|before| before.is_at(&stored)) {
-            return Ok(Some(PutResult::Nothing));
-        }
+        self.check_name(name)?;
+        let before = if mode == WriteMode::Add { self.increment(name, values)? } else { None };
         let condition = match (update, self.schema().order()) {
             (Update::Set, _) => Condition::Any,
             (Update::Best, Order::Descending) => Condition::Raise,
             (Update::Best, Order::Ascending) => Condition::Lower,
         };
-        Ok(Some(self.members.put(&stored, None, condition)))
+        Ok(self.members.put_alone(name, values, before.as_ref(), condition))
     }
 
     /// Replaces increments by the sums. Returns where the member was.
     #[inline]
-    fn increment(&self, member: &S::Element, values: &mut [Value]) -> Result<Option<Stored<S::Element>>> {
-        let found = self.find(member)?;
-        let origin;
-        let base = match &found {
-            Some(found) => &found.values,
-            None => {
-                origin = self.schema().origin();
-                &origin
-            }
+    fn increment(&self, name: &S::Element, values: &mut [Value]) -> Result<Option<Stored<S::Element>>> {
+        let found = self.find(name)?;
+        let sums = match &found {
+            Some(found) => self.schema().add(&found.values, values)?,
+            None => self.schema().add(&self.schema().origin(), values)?,
         };
-        let sums = self.schema().add(base, values)?;
         values.iter_mut().zip(sums).for_each(|(value, sum)| *value = sum);
         Ok(found.map(|found| found.stored))
     }
 
-    /// Looks up what a write needs, and finds everything that can be wrong with it. Members are looked up once, before the
-    /// first change, so no look-up can fail halfway.
+    /// Looks up what a write needs, and finds everything that can be wrong with it.
     pub fn plan(&mut self, request: &WriteRequest, pairs: &[Pair<S::Element>]) -> Result<Plan<S::Element>> {
         pairs.iter().try_for_each(|pair| self.check_name(&pair.member))?;
-        let is_simple = request.condition == Condition::Any && request.keep.is_none();
-        if let ([pair @ Pair { kept: 0, .. }], WriteMode::Set, Detail::Nothing, true) =
-            (pairs, request.mode, request.detail, is_simple)
-        {
-            if self.members.stored_alone(&pair.member, &pair.values).is_some() {
-                return Ok(Plan { members: SmallVec::new(), indexes: SmallVec::new(), first: None });
-            }
-        }
-        let mut members: SmallVec<[MemberWrite<S::Element>; 1]> = SmallVec::new();
-        let mut indexes: SmallVec<[usize; 1]> = SmallVec::new();
-        // With one pair there is nothing to compare.
-        let mut known: Option<HashMap<&[u8], usize>> = (pairs.len() > 1).then(HashMap::new);
-        for Pair { member, .. } in pairs {
-            let next = members.len();
-            let index = known.as_mut().map_or(next, |known| *known.entry(member.as_ref()).or_insert(next));
-            indexes.push(index);
-            if index == next {
-                let before = self.find(member)?;
-                let rank_before = match &before {
-                    Some(found) if request.detail == Detail::Ranks => Some(self.rank(found, self.default_kind())?),
-                    _ => None,
-                };
-                members.push(MemberWrite { before, rank_before, outcome: MemberOutcome::Unchanged });
-            }
-        }
-        let mut first = None;
-        for (pair, index) in pairs.iter().zip(&indexes) {
-            let Some(member) = members.get(*index) else { continue };
-            let new = self.new_member(member.current(), pair, request)?;
-            self.members.check_put(&new.stored, member.current().map(|current| &current.stored))?;
-            first.get_or_insert(new);
-        }
-        if let Some(keep) = request.keep {
-            let newcomers = match request.condition {
-                Condition::Existing => 0,
-                _ => members.iter().filter(|member| member.before.is_none()).count() as u64,
+        let mut members = members_of(pairs);
+        for member in &mut members {
+            let Some(name) = member.pairs.first().and_then(|first| pairs.get(*first)).map(|pair| &pair.member) else {
+                continue;
             };
-            if self.members.len()? + newcomers > keep {
-                // Each pair may evict one member more, so check as many members above the bound.
-                self.members.check_removable_from(keep.saturating_sub(pairs.len() as u64))?;
+            member.before = self.find(name)?;
+            if let (Some(before), ReportLevel::Ranks) = (&member.before, request.report) {
+                member.rank_before = Some(self.rank(before, self.default_kind())?);
+            }
+            member.new = self.result_of(member.before.as_ref(), &member.pairs, pairs, request)?;
+            if let Some(new) = &member.new {
+                self.members.check_put(&new.stored, member.before.as_ref().map(|before| &before.stored))?;
             }
         }
-        Ok(Plan { members, indexes, first })
+        if request.report == ReportLevel::Ranks && members.iter().all(|member| member.rank_before.is_none()) {
+            // Ranks are asked for again when all is written. What the server answers now, it answers then.
+            if let Some(new) = members.iter().find_map(|member| member.new.as_ref()) {
+                self.rank(new, self.default_kind())?;
+            }
+        }
+        let mut plan = Plan { request: *request, members, len: 0, refuses_first: false };
+        if let Some(keep) = request.keep {
+            self.plan_evictions(&mut plan, keep)?;
+        }
+        Ok(plan)
     }
 
-    pub fn commit(
-        &mut self,
-        request: &WriteRequest,
-        pairs: &[Pair<S::Element>],
-        Plan { members, indexes, first }: &mut Plan<S::Element>,
-    ) -> Result<WriteResult> {
-        let mut written = WriteResult::default();
-        if let ([pair], true) = (pairs, members.is_empty()) {
-            let mut values = Tuple::from_slice(&pair.values);
-            let put = self.put_score(&pair.member, &mut values, request.mode, request.update)?;
-            written.added = u64::from(put == Some(PutResult::Added));
-            written.changed = u64::from(put == Some(PutResult::Changed));
-            return Ok(written);
-        }
-        for (pair, index) in pairs.iter().zip(&*indexes) {
-            let Some(member) = members.get_mut(*index) else { continue };
-            self.note_eviction(member, &written);
-            let new = match first.take() {
-                Some(new) => new,
-                None => self.new_member(member.current(), pair, request)?,
+    /// Whether the first member gets a place on a board that keeps so many, and whether those that may lose theirs can be
+    /// removed.
+    #[inline]
+    fn plan_evictions(&mut self, plan: &mut Plan<S::Element>, keep: u64) -> Result<()> {
+        plan.len = self.members.len()?;
+        if let Some(MemberWrite { before: None, new: Some(new), .. }) = plan.members.first() {
+            plan.refuses_first = match plan.len {
+                len if len < keep => false,
+                len if len == keep => !self.members.has_worse(&new.stored),
+                _ => {
+                    let place = Place { values: &new.values, time: new.time, name: None };
+                    self.members.position_at(&place, Side::BetterOrAt, None)? >= keep
+                }
             };
-            if self.is_wanted(member, &new.values, request) {
-                self.place(member, new, request, &mut written)?;
-            }
-            self.keep_best(request.keep, &mut written)?;
         }
-        for member in &mut *members {
-            self.note_eviction(member, &written);
-            match (&member.before, &member.outcome) {
-                (None, MemberOutcome::Put(_)) => written.added += 1,
-                (Some(before), MemberOutcome::Put(now)) if before.values != now.values => written.changed += 1,
+        if plan.len == keep && plan.refuses_first && plan.members.len() == 1 {
+            return Ok(());
+        }
+        let newcomers = plan.members.iter().filter(|member| member.before.is_none() && member.new.is_some()).count();
+        if plan.len.saturating_add(newcomers as u64) <= keep {
+            return Ok(());
+        }
+        // Each member that is written may move to the worst end, so as many more may leave.
+        self.members.check_removable((plan.len.saturating_add(plan.members.len() as u64)).saturating_sub(keep))
+    }
+
+    /// Makes the changes that were planned.
+    pub fn commit(&mut self, plan: Plan<S::Element>, pairs: &[Pair<S::Element>]) -> WriteResult<S::Element> {
+        let Plan { request, mut members, mut len, refuses_first } = plan;
+        let mut result = WriteResult::default();
+        for (number, member) in members.iter_mut().enumerate() {
+            if result.evicted > 0 && self.is_gone(member) {
+                // Members before it pushed it out, so its pairs find it missing. Only increments could fail here, and they
+                // are alone in their call.
+                member.outcome = Outcome::Evicted;
+                member.new = self.result_of(None, &member.pairs, pairs, &request).ok().flatten();
+            }
+            let Some(new) = &member.new else {
+                self.keep_best(&request, &mut len, &mut result);
+                continue;
+            };
+            let old = member.current();
+            let is_full = request.keep.is_some_and(|keep| len >= keep);
+            let is_refused = match number {
+                0 => refuses_first,
+                _ => old.is_none() && is_full && !self.members.has_worse(&new.stored),
+            };
+            if is_refused {
+                result.refused += 1;
+            } else {
+                len += u64::from(old.is_none());
+                self.members.put(&new.stored, old.map(|old| &old.stored), Condition::Any);
+                result.overflowed += u64::from(new.stored.overflows());
+                member.outcome = Outcome::Put;
+            }
+            self.keep_best(&request, &mut len, &mut result);
+        }
+        for member in &mut members {
+            if result.evicted > 0 && self.is_gone(member) {
+                member.outcome = Outcome::Evicted;
+            }
+            match (&member.before, member.outcome) {
+                (None, Outcome::Put) => result.added += 1,
+                (Some(before), Outcome::Put) if member.new.as_ref().is_some_and(|new| new.values != before.values) => {
+                    result.changed += 1;
+                }
                 _ => {}
             }
         }
-        if let Some(departed) = &mut self.departed {
+        if !result.removed.is_empty() {
             // A member may have left and come back.
-            let is_there = |index: &usize| members.get(*index).is_some_and(|member| member.current().is_some());
-            let there = indexes.iter().zip(pairs).filter(|(index, _)| is_there(index));
-            let there: HashSet<&[u8]> = there.map(|(_, pair)| pair.member.as_ref()).collect();
-            departed.retain(|member| !there.contains(member.as_ref()));
+            let there: HashSet<&[u8]> =
+                members.iter().filter_map(|member| Some(member.current()?.stored.name())).collect();
+            result.removed.retain(|removed| !there.contains(removed.name()));
         }
-        if request.detail > Detail::Nothing {
-            let changes: Vec<MemberChange> =
-                members.iter().map(|member| self.change(member, request)).collect::<Result<_>>()?;
-            written.changes = indexes.iter().filter_map(|index| changes.get(*index).cloned()).collect();
+        if request.report > ReportLevel::Nothing {
+            result.changes = vec![MemberChange::default(); pairs.len()];
+            for member in &members {
+                let change = self.change(member, request.report);
+                for pair in &member.pairs {
+                    if let Some(slot) = result.changes.get_mut(*pair) {
+                        *slot = change.clone();
+                    }
+                }
+            }
         }
-        Ok(written)
+        result
     }
 
-    fn change(&mut self, member: &MemberWrite<S::Element>, request: &WriteRequest) -> Result<MemberChange> {
-        let standing = |found: &Member<S::Element>, rank| Standing { rank, values: found.values.clone() };
-        let before = member.before.as_ref().map(|found| standing(found, member.rank_before));
-        let after = match member.current() {
-            None => None,
-            Some(found) if request.detail == Detail::Ranks => {
-                Some(standing(found, Some(self.rank(found, self.default_kind())?)))
+    /// Removes the members beyond those that are kept. A write that has begun does not fail: what the server would not remove
+    /// in one call is removed one by one.
+    #[inline]
+    fn keep_best(&mut self, request: &WriteRequest, len: &mut u64, result: &mut WriteResult<S::Element>) {
+        let excess = request.keep.map_or(0, |keep| len.saturating_sub(keep));
+        if excess == 0 {
+            return;
+        }
+        *len -= excess;
+        result.evicted += excess;
+        if excess > 1 {
+            if let Ok((_, removed)) = self.members.truncate(*len, request.names_removed) {
+                result.removed.extend(removed);
+                return;
             }
-            Some(found) => Some(standing(found, None)),
-        };
-        Ok(MemberChange { before, after })
+        }
+        for _ in 0..excess {
+            let worst = self.members.remove_worst();
+            result.removed.extend(worst.filter(|_| request.names_removed));
+        }
+    }
+
+    /// Whether a member that was there is not there any more.
+    fn is_gone(&self, member: &MemberWrite<S::Element>) -> bool {
+        member.current().is_some_and(|current| !self.members.is_there(&current.stored))
+    }
+
+    fn change(&mut self, member: &MemberWrite<S::Element>, report: ReportLevel) -> MemberChange {
+        let shown = |member: &Member<S::Element>, rank| ScoreAndRank { rank, values: member.values.clone() };
+        let before = member.before.as_ref().map(|before| shown(before, member.rank_before));
+        let after = member.current().map(|current| {
+            let kind = self.default_kind();
+            let rank = if report == ReportLevel::Ranks { self.rank(current, kind).ok() } else { None };
+            shown(current, rank)
+        });
+        MemberChange { before, after }
     }
 
     /// Checks that a member can be on this board: its name is no marker, and belongs to its shard.
@@ -297,110 +373,56 @@ impl<S: SortedSet> Board<S> {
         }
     }
 
-    /// Notes if a better member has pushed this one out in the meantime.
+    /// What the pairs of a name, in their order, make of its member; `None` if they leave it as it is.
     #[inline]
-    fn note_eviction(&self, member: &mut MemberWrite<S::Element>, written: &WriteResult) {
-        if written.evicted > 0 && member.current().is_some_and(|current| !self.members.is_there(&current.stored)) {
-            member.outcome = MemberOutcome::Evicted;
+    fn result_of(
+        &self,
+        before: Option<&Member<S::Element>>,
+        numbers: &[usize],
+        pairs: &[Pair<S::Element>],
+        request: &WriteRequest,
+    ) -> Result<Option<Member<S::Element>>> {
+        let mut result: Option<(&S::Element, Tuple, Option<i64>)> = None;
+        for pair in numbers.iter().filter_map(|number| pairs.get(*number)) {
+            let current = match &result {
+                Some((_, values, time)) => Some((values, *time)),
+                None => before.map(|before| (&before.values, before.time)),
+            };
+            let values = self.new_values(current.map(|(values, _)| values), pair, request.mode)?;
+            let is_wanted = match current {
+                None => request.condition != Condition::Existing,
+                Some(_) if request.condition == Condition::New => false,
+                Some((current, _)) if request.update == Update::Best => self.schema().better(&values, current),
+                Some((current, _)) => values != *current,
+            };
+            if is_wanted {
+                let time = match (self.schema().rules.ties, current) {
+                    (Ties::Shared, _) => None,
+                    (Ties::ByTime(TieRule::Joined, _), Some((_, time))) => time,
+                    _ => Some(pair.at.unwrap_or(request.now)),
+                };
+                result = Some((&pair.member, values, time));
+            }
         }
+        // Scores that have come back to what they were are not written, and their time does not move.
+        let changed = result.filter(|(_, values, _)| before.is_none_or(|before| before.values != *values));
+        Ok(changed.map(|(name, values, time)| self.members.member(name, values, time)))
     }
 
     #[inline]
-    fn new_values(
-        &self,
-        current: Option<&Member<S::Element>>,
-        pair: &Pair<S::Element>,
-        mode: WriteMode,
-    ) -> Result<Tuple> {
-        let base = |current: Option<&Member<S::Element>>| {
-            current.map_or_else(|| self.schema().origin(), |current| current.values.clone())
-        };
+    fn new_values(&self, current: Option<&Tuple>, pair: &Pair<S::Element>, mode: WriteMode) -> Result<Tuple> {
+        let base = || current.cloned().unwrap_or_else(|| self.schema().origin());
         if mode == WriteMode::Add {
-            return self.schema().add(&base(current), &pair.values);
+            return self.schema().add(&base(), &pair.values);
         }
         let mut values = Tuple::from_slice(&pair.values);
         if pair.kept != 0 {
-            for (i, (value, old)) in values.iter_mut().zip(base(current)).enumerate() {
+            for (i, (value, old)) in values.iter_mut().zip(base()).enumerate() {
                 if pair.kept >> i & 1 == 1 {
                     *value = old;
                 }
             }
         }
         Ok(values)
-    }
-
-    #[inline]
-    fn is_wanted(&self, member: &MemberWrite<S::Element>, values: &[Value], request: &WriteRequest) -> bool {
-        match member.current() {
-            None => request.condition != Condition::Existing,
-            Some(_) if request.condition == Condition::New => false,
-            Some(now) if request.update == Update::Best => self.schema().better(values, &now.values),
-            Some(now) => now.values.as_slice() != values,
-        }
-    }
-
-    /// What a pair would make of a member, or what is wrong with its values.
-    #[inline]
-    fn new_member(
-        &self,
-        current: Option<&Member<S::Element>>,
-        pair: &Pair<S::Element>,
-        request: &WriteRequest,
-    ) -> Result<Member<S::Element>> {
-        let values = self.new_values(current, pair, request.mode)?;
-        let time = match (self.schema().rules.ties, current) {
-            (Ties::Shared, _) => None,
-            (Ties::ByTime(TieRule::Joined, _), Some(current)) => current.time,
-            _ => Some(pair.at.unwrap_or(request.now)),
-        };
-        Ok(self.members.member(&pair.member, values, time))
-    }
-
-    /// Puts a member in its place, unless the board is full and the member is not good enough.
-    #[inline]
-    fn place(
-        &mut self,
-        member: &mut MemberWrite<S::Element>,
-        new: Member<S::Element>,
-        request: &WriteRequest,
-        written: &mut WriteResult,
-    ) -> Result<()> {
-        if let (None, Some(keep)) = (member.current(), request.keep) {
-            if !self.has_room(&new, keep)? {
-                written.refused += 1;
-                return Ok(());
-            }
-        }
-        self.members.put(&new.stored, member.current().map(|current| &current.stored), Condition::Any);
-        written.overflowed += u64::from(new.stored.overflows());
-        member.outcome = MemberOutcome::Put(new);
-        Ok(())
-    }
-
-    /// Whether a newcomer comes on a board that keeps so many: it is not full, or the newcomer is strictly better, by values
-    /// and time, than the last that is kept.
-    #[inline]
-    fn has_room(&mut self, new: &Member<S::Element>, keep: u64) -> Result<bool> {
-        let members = self.members.len()?;
-        if members == keep {
-            return Ok(self.members.has_worse(&new.stored));
-        }
-        let place = Place { values: &new.values, time: new.time, name: None };
-        Ok(members < keep || self.members.position_at(&place, Side::BetterOrAt, None)? < keep)
-    }
-
-    #[inline]
-    fn keep_best(&mut self, keep: Option<u64>, written: &mut WriteResult) -> Result<()> {
-        let Some(keep) = keep else { return Ok(()) };
-        match self.members.len()?.saturating_sub(keep) {
-            0 => {}
-            1 => {
-                let worst = self.members.remove_worst();
-                self.note_departed(&worst);
-                written.evicted += 1;
-            }
-            _ => written.evicted += self.trim(keep, false)?.0,
-        }
-        Ok(())
     }
 }

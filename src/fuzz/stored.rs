@@ -5,7 +5,9 @@ use super::documented::arguments_of;
 use super::input::Input;
 use super::{check_error, reached};
 use crate::board::tests::{entry_scores, marker_bytes, Codec, Creation, Schema, MARKER_START};
-use crate::board::{Alteration, Board, Detail, FieldBound, Pair, RankKind, Update, Value, WriteMode, WriteRequest};
+use crate::board::{
+    Alteration, Board, FieldBound, Pair, RankKind, ReportLevel, Update, Value, WriteMode, WriteRequest,
+};
 use crate::error::Result;
 use crate::rate::memory::{self, Limiter};
 use crate::rate::{Action, Clock, Request};
@@ -75,19 +77,19 @@ fn step(model: MemorySet, schema: &Schema, names: &[Vec<u8>], input: &mut Input)
     let done = match input.below(10) {
         0 | 1 => read(&mut board, &name, input),
         2 | 3 => write(&mut board, &name, input),
-        4 => board.remove(&[name]).map(drop),
+        4 => board.prepare_removal(&[name]).map(|found| _ = board.commit_removal(&found)),
         5 => board.trim(u64::from(input.byte() % 8), true).map(drop),
         6 => board.clear(0).map(drop),
         7 => board.verify(0, 1000, input.bool(), || false).map(drop),
         8 => {
             let (since, adopt) = (input.bool().then_some(1_577_836_800_000), input.bool());
-            board.create(Creation { rules: schema.rules.clone(), since, adopt }, b"b", 0)
+            board.create(Creation { rules: schema.rules.clone(), since, adopt }, b"b", 0, false).map(drop)
         }
         _ => {
             let words: &[&[u8]] =
                 if input.bool() { &[b"KEEP", b"3", b"UPDATE", b"BEST"] } else { &[b"NOKEEP", b"UPDATE", b"BEST"] };
             let alteration = Alteration::parse(b"b", Words::new(words)).expect("words of RANK.ALTER");
-            alteration.apply(&board.schema().rules, board.key()).and_then(|rules| board.alter(rules))
+            alteration.apply(&board.schema().rules, board.key()).and_then(|rules| board.alter(rules, false).map(drop))
         }
     };
     if let Err(error) = done {
@@ -134,7 +136,8 @@ fn write(board: &mut Board<MemorySet>, name: &[u8], input: &mut Input) -> Result
         update: input.pick(&[Update::Set, Update::Best]),
         keep: input.bool().then(|| 1 + u64::from(input.byte() % 8)),
         now: input.word() as i64,
-        detail: input.pick(&[Detail::Nothing, Detail::Scores, Detail::Ranks]),
+        report: input.pick(&[ReportLevel::Nothing, ReportLevel::Scores, ReportLevel::Ranks]),
+        names_removed: input.bool(),
     };
     let before = board.set().clone();
     let kept = if schema.fields().len() > 1 { u32::from(input.byte() & 1) } else { 0 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::index::{misindexed, needs_wrapping};
 use super::marker::{marker_bytes, MARKER_START};
-use super::{Members, Stored, Towards};
+use super::{decode, Members, Stored};
 use crate::board::schema::{Order, Rules, Schema};
 use crate::board::value::Value;
 use crate::error::{Error, Result};
@@ -24,13 +24,21 @@ impl<S: SortedSet> Members<S> {
         Ok(())
     }
 
-    /// Where a member with these values is stored, if one `ZADD` of its name is all that writing it takes, whatever was
-    /// there before: its score says everything. On a coded board that is so as long as all members fit.
+    /// Writes a member with these values by one `ZADD` of its name, if that is all that is stored of it, whatever was there
+    /// before: its score says everything. On a coded board that is so as long as all members fit. `None` if it is not.
     #[inline]
-    pub fn stored_alone(&self, name: &S::Element, values: &[Value]) -> Option<Stored<S::Element>> {
+    pub fn put_alone(
+        &mut self,
+        name: &S::Element,
+        values: &[Value],
+        old: Option<&Stored<S::Element>>,
+        only: Condition,
+    ) -> Option<PutResult> {
         let is_alone = !self.schema.layout.is_coded() || self.has_no_entries() && !needs_wrapping(name.as_ref());
         let score = if is_alone { self.schema.layout.score_only(values)? } else { return None };
-        Some(Stored { element: name.clone(), name_at: 0, score })
+        // A score that stays keeps even the sign of a zero that a core command wrote.
+        let is_there = old.is_some_and(|old| old.score == score);
+        Some(if is_there { PutResult::Nothing } else { self.set.put(name, score, only) })
     }
 
     /// Checks that the new element of a member is not there already, left over by damage.
@@ -78,20 +86,18 @@ impl<S: SortedSet> Members<S> {
         was_there
     }
 
-    /// Checks that the members from a position on can be removed: on a coded board they decode, and have their entries.
-    pub fn check_removable_from(&mut self, position: u64) -> Result<()> {
+    /// Checks that the worst `count` members can be removed: on a coded board they decode, and have their entries.
+    pub fn check_removable(&mut self, count: u64) -> Result<()> {
         if !self.schema.layout.is_coded() {
             return Ok(());
         }
-        let mut wrapped = Vec::new();
-        let mut walk = self.walk(position, Towards::Worst, None)?;
-        while let Some(step) = walk.next()? {
-            if step.stored.overflows() {
-                wrapped.push(step.stored);
+        let (schema, since, mut wrapped) = (Arc::clone(&self.schema), self.since, Vec::new());
+        for (element, score) in self.elements_worst_first().take(usize::try_from(count).unwrap_or(usize::MAX)) {
+            if decode(&schema, since, element.as_ref(), score)?.name_at > 0 {
+                wrapped.push(element);
             }
         }
-        drop(walk);
-        wrapped.iter().try_for_each(|stored| self.check_entries(&stored.element))
+        wrapped.iter().try_for_each(|element| self.check_entries(element))
     }
 
     /// Removes the worst member, and returns it.
@@ -108,7 +114,7 @@ impl<S: SortedSet> Members<S> {
         if count == 0 {
             return Ok((0, Vec::new()));
         }
-        self.check_removable_from(keep)?;
+        self.check_removable(count)?;
         let mut removed = Vec::new();
         if wanted || !self.has_no_entries() {
             let elements: Vec<_> =

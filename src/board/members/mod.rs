@@ -83,11 +83,6 @@ impl<N: AsRef<[u8]>> Stored<N> {
         self.name_at > 0
     }
 
-    /// Whether a member of the same name would be stored in the same way.
-    pub fn is_at(&self, other: &Stored<N>) -> bool {
-        self.score == other.score && self.name_at == other.name_at
-    }
-
     /// What is left of the member's code behind the score.
     fn tail(&self) -> &[u8] {
         self.element.as_ref().get(1..self.name_at).unwrap_or_default()

@@ -32,5 +32,5 @@ impl Board<MemorySet> {
 /// Gives a board a schema, as `RANK.CREATE` does at the beginning of 2020.
 pub fn create(board: &mut Board<MemorySet>, rules: &Rules) {
     let creation = Creation { rules: rules.clone(), since: None, adopt: false };
-    board.create(creation, b"b", EPOCH).expect("a new board takes any schema");
+    board.create(creation, b"b", EPOCH, false).expect("a new board takes any schema");
 }

@@ -6,7 +6,8 @@ use super::points::check_points;
 use super::*;
 use crate::board::members::tests::split_entry;
 use crate::board::{
-    Board, Detail, FieldBound, Group, MemberChange, Order, Pair, RankKind, Row, Update, Value, WriteMode, WriteRequest,
+    Board, FieldBound, Group, MemberChange, Order, Pair, RankKind, ReportLevel, Row, Update, Value, WriteMode,
+    WriteRequest,
 };
 use crate::error::Error;
 use crate::zset::{Condition, MemorySet, SortedSet};
@@ -253,7 +254,8 @@ fn check_first_field(board: &mut Board<MemorySet>, naive: &Naive, sorted: &[Memb
 pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, values: impl Fn(&[u64]) -> Tuple) {
     match op {
         Op::Set { name: index, seeds, kept, condition, update, keep, at } => {
-            let write = WriteRequest { condition, update, keep, now: EPOCH + at, detail: Detail::Ranks, ..PLAIN_WRITE };
+            let write =
+                WriteRequest { condition, update, keep, now: EPOCH + at, report: ReportLevel::Ranks, ..PLAIN_WRITE };
             // Not all fields can be kept.
             let kept = kept & ((1 << (naive.rules.fields.len() - 1)) - 1);
             let pair = Pair { kept, ..Pair::new(values(&seeds), name(index)) };
@@ -266,23 +268,22 @@ pub(super) fn apply(op: Op, board: &mut Board<MemorySet>, naive: &mut Naive, val
             let expected = naive.set(&name(index), &merged, &write);
             assert_eq!((written.added, written.changed, written.refused), expected);
             let MemberChange { before: had, after } = written.changes[0].clone();
-            assert_eq!(had.map(|standing| standing.values), before);
-            assert_eq!(after.map(|standing| standing.values), naive.get(&name(index)).map(|it| it.values.clone()));
+            assert_eq!(had.map(|shown| shown.values), before);
+            assert_eq!(after.map(|shown| shown.values), naive.get(&name(index)).map(|it| it.values.clone()));
         }
         Op::Remove(index) => {
             let there = naive.get(&name(index)).is_some();
-            assert_eq!(board.remove(&[name(index)]).unwrap(), u64::from(there));
+            let found = board.prepare_removal(&[name(index)]).unwrap();
+            assert_eq!(board.commit_removal(&found), u64::from(there));
             naive.members.retain(|member| member.name != name(index));
         }
         Op::Trim(keep) => {
             let mut kept = naive.sorted();
             let left = kept.split_off((keep as usize).min(kept.len()));
-            board.note_departures();
             let (count, elements) = board.trim(keep, true).unwrap();
             let names: Vec<_> = elements.iter().map(|member| member.name().to_vec()).collect();
             assert_eq!(count, left.len() as u64);
             assert_eq!(names, left.into_iter().map(|member| member.name).collect::<Vec<_>>());
-            assert_eq!(board.departed(), names);
             naive.members = kept;
         }
         Op::Clear => {
@@ -300,7 +301,8 @@ pub(super) const PLAIN_WRITE: WriteRequest = WriteRequest {
     update: Update::Set,
     keep: None,
     now: EPOCH,
-    detail: Detail::Nothing,
+    report: ReportLevel::Nothing,
+    names_removed: true,
 };
 
 proptest! {

@@ -2,15 +2,15 @@
 //!
 //! options → open the board → pairs → `write::write` → reply. Only `RANK.MULTISET` may create a board.
 
-use super::write::{check_changes, is_score, pairs, put_score, reply_change, write, WriteOptions};
+use super::write::{check_changes, is_score, pairs, put_score, reply_change, write, CreatedBoard, WriteOptions};
 use super::{open_to_write, ServerBoard};
-use crate::board::{Creation, Rules, Schema, WriteMode};
+use crate::board::{Rules, Schema, WriteMode};
 use crate::command;
 use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Args, Call};
-use crate::zset::{Condition, PutResult};
+use crate::zset::PutResult;
 
 const SYNTAX: &str = "key [BOARD fields:n] condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
     entry:{score ... member} ...";
@@ -38,7 +38,7 @@ fn add<'c>(call: &'c Call<'c>) -> Result<()> {
     if put_score(&mut board, &options, WriteMode::Set, args.clone(), reply)? {
         return Ok(());
     }
-    set(call, &mut board, &options, args)
+    set(call, board, None, &options, args)
 }
 
 fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
@@ -47,7 +47,7 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut board = open_to_write(call, key.clone())?;
     options.check_declared(&board)?;
     if board.exists() || args.len() < 3 {
-        return set(call, &mut board, &options, args);
+        return set(call, board, None, &options, args);
     }
     if has_several_members(args.clone()) {
         return Err(Error::several_members_of_new_board());
@@ -62,12 +62,8 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     if options.json.is_some() {
         return Err(Error::no_data());
     }
-    if options.condition == Condition::Existing {
-        board.assume(schema, 0);
-    } else {
-        board.create(Creation { rules, since: None, adopt: false }, key.bytes(), 0)?;
-    }
-    set(call, &mut board, &options, args)
+    board.use_schema(schema, 0);
+    set(call, board, Some(CreatedBoard { rules, expires: None }), &options, args)
 }
 
 /// Whether the arguments for a new board are probably several members: there is a name among the scores, or the last is a
@@ -78,22 +74,29 @@ fn has_several_members(args: Args) -> bool {
     args.len() >= 4 && (!all_are_scores || ends_with_number && args.len().is_multiple_of(2))
 }
 
-fn set<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, options: &WriteOptions, args: Args<'c>) -> Result<()> {
+fn set<'c>(
+    call: &'c Call<'c>,
+    board: ServerBoard<'c>,
+    created: Option<CreatedBoard>,
+    options: &WriteOptions,
+    args: Args<'c>,
+) -> Result<()> {
     let pairs = pairs(board.schema(), args)?;
     check_changes(options, pairs.len())?;
     if options.json.is_some() && pairs.len() > 1 {
         return Err(Error::data_takes_one_member());
     }
-    let results = write(call, board, options, WriteMode::Set, &pairs, &[options.json])?;
+    let written = write(call, board, created, options, WriteMode::Set, &pairs, &[options.json])?;
     let reply = call.reply();
     let Some(ranks_of) = options.with_rank else {
-        reply.count(results.board.added + if options.count_changed { results.board.changed } else { 0 });
+        let result = &written.own.result;
+        reply.count(result.added + if options.count_changed { result.changed } else { 0 });
         return Ok(());
     };
-    let changes = results.changes(ranks_of);
+    let changes = written.changes(ranks_of);
     reply.array(pairs.len() as u64);
     for (i, pair) in pairs.iter().enumerate() {
-        reply_change(board, &pair.member, changes.get(i), &reply);
+        reply_change(&written.own.board, &pair.member, changes.get(i), &reply);
     }
     Ok(())
 }

@@ -161,7 +161,7 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
             let data = client_data(name.bytes(), true, archive.bytes())?;
             let hash = open_hash(call, &board, Access::Write)?;
             let since = board.since().unwrap_or(0);
-            board.rewrite(&Rules { data: Some(data), ..board.schema().rules.clone() }, since);
+            board.set_rules(&Rules { data: Some(data), ..board.schema().rules.clone() }, since);
             board.into_set().rename(&archive)?;
             hash.rename(name)?;
         }
@@ -169,7 +169,7 @@ fn rotate<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     if let Some(rules) = rules {
         let creation = Creation { rules, since: Some(since), adopt: false };
-        open_to_write(call, key.clone())?.create(creation, key.bytes(), since)?;
+        open_to_write(call, key.clone())?.create(creation, key.bytes(), since, false)?;
     }
     call.reply().count(members);
     Ok(())

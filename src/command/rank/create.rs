@@ -1,7 +1,7 @@
 //! `RANK.CREATE` and `RANK.ALTER`.
 
 use super::periods::check_prefixes;
-use super::{forget_departed, open_to_read, open_to_write, ServerBoard};
+use super::{forget, open_to_read, open_to_write, ServerBoard};
 use crate::board::{Alteration, Board, Creation, Rules, ALTER_SYNTAX, CREATE_SYNTAX};
 use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
@@ -53,8 +53,8 @@ fn create<'c>(call: &'c Call<'c>) -> Result<()> {
     let mut board = if creation.adopt { Board::open_to_adopt(set)? } else { Board::open(set)? };
     check_may_own(call, rules)?;
     let owned = open_hashes_to_trim(call, &mut board, rules)?;
-    board.create(creation, key.bytes(), call.ctx.now())?;
-    forget_departed(&board, owned);
+    let removed = board.create(creation, key.bytes(), call.ctx.now(), !owned.is_empty())?;
+    forget(&removed, owned);
     call.reply().ok();
     Ok(())
 }
@@ -79,9 +79,6 @@ fn open_hashes_to_trim<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>, rule
     };
     let mut names: Vec<Vec<u8>> = [&board.schema().rules, rules].into_iter().filter_map(owned_by).collect();
     names.dedup();
-    if !names.is_empty() {
-        board.note_departures();
-    }
     names.iter().map(|name| Hash::open(call, &key, name, Access::Write)).collect()
 }
 
@@ -119,8 +116,8 @@ fn alter<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     check_prefixes(call, board.key(), &rules.periods)?;
     let owned = open_hashes_to_trim(call, &mut board, &rules)?;
-    board.alter(rules)?;
-    forget_departed(&board, owned);
+    let removed = board.alter(rules, !owned.is_empty())?;
+    forget(&removed, owned);
     call.reply().ok();
     Ok(())
 }

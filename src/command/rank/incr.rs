@@ -30,16 +30,16 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
     let pair = Pair::new(deltas, args.text()?);
     let pairs = std::slice::from_ref(&pair);
-    let results = write(call, &mut board, &options, WriteMode::Add, pairs, &[])?;
+    let written = write(call, board, None, &options, WriteMode::Add, pairs, &[])?;
     let reply = call.reply();
     let change = match options.with_rank {
-        None => results.board.changes.first(),
-        Some(ranks_of) => results.changes(ranks_of).first(),
+        None => written.own.result.changes.first(),
+        Some(ranks_of) => written.changes(ranks_of).first(),
     };
     match change.and_then(|change| change.after.as_ref()) {
         None => reply.null(),
         Some(after) if options.with_rank.is_none() => reply.scores(&after.values),
-        Some(_) => reply_change(&board, &pair.member, change, &reply),
+        Some(_) => reply_change(&written.own.board, &pair.member, change, &reply),
     }
     Ok(())
 }

@@ -18,11 +18,11 @@ fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let (key, mut args) = call.key_and_args()?;
     // A line begins with a brace, so it is never taken for an option.
     let mut options = WriteOptions::parse(call, &mut args)?;
-    options.restores = true;
+    options.is_load = true;
     if args.is_empty() {
         return Err(Error::arity());
     }
-    let mut board = open_to_write(call, key)?;
+    let board = open_to_write(call, key)?;
     options.check_declared(&board)?;
     let schema = board.schema().clone();
     let mut lines = Vec::new();
@@ -32,7 +32,7 @@ fn load<'c>(call: &'c Call<'c>) -> Result<()> {
     let pair = |line: &LoadLine| Pair { at: line.time, ..Pair::new(line.values.clone(), Text::new(&line.member)) };
     let pairs: Vec<Pair<Text>> = lines.iter().map(pair).collect();
     let attributes: Vec<Option<&[u8]>> = lines.iter().map(|line| line.data.as_deref()).collect();
-    let results = write(call, &mut board, &options, WriteMode::Set, &pairs, &attributes)?;
-    call.reply().count(results.board.added);
+    let written = write(call, board, None, &options, WriteMode::Set, &pairs, &attributes)?;
+    call.reply().count(written.own.result.added);
     Ok(())
 }

@@ -39,7 +39,7 @@ pub use scores::{COUNT, FORSCORE, SCOREAT};
 pub use shard::{SHARD, SHARDS};
 pub use verify::VERIFY;
 
-use crate::board::{Board, Schema};
+use crate::board::{Board, Schema, Stored};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::server::{Access, Call, Hash, Text, ZSet};
@@ -64,14 +64,14 @@ fn open_hash<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>, access: Access) ->
     Hash::open(call, board.key(), &data.hash, access)
 }
 
-/// The hash that the board owns, if it does. It is opened before members leave, so that their attributes can be removed.
+/// The hash that the board owns, if it does. It is opened before members are removed, so that their attributes can be too.
 #[inline]
-fn open_owned_hash<'c>(call: &'c Call<'c>, board: &mut ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
-    if !owns_hash(board.schema(), board.key()) {
-        return Ok(None);
+fn open_owned_hash<'c>(call: &'c Call<'c>, board: &ServerBoard<'c>) -> Result<Option<Hash<'c>>> {
+    if owns_hash(board.schema(), board.key()) {
+        open_hash(call, board, Access::Write).map(Some)
+    } else {
+        Ok(None)
     }
-    board.note_departures();
-    open_hash(call, board, Access::Write).map(Some)
 }
 
 #[inline]
@@ -80,10 +80,10 @@ fn owns_hash(schema: &Schema, key: &Text) -> bool {
     owner.is_some_and(|owner| owner == key.bytes())
 }
 
-/// Removes the members that left from the hash that the board owns.
+/// Removes the attributes of removed members from hashes that the board owns.
 #[inline]
-fn forget_departed<'c>(board: &ServerBoard<'c>, owned: impl IntoIterator<Item = Hash<'c>>) {
+fn forget<'c>(removed: &[Stored<Text<'c>>], owned: impl IntoIterator<Item = Hash<'c>>) {
     for mut hash in owned {
-        board.departed().iter().for_each(|member| hash.remove(member.bytes()));
+        removed.iter().for_each(|member| hash.remove(member.name()));
     }
 }

@@ -4,11 +4,9 @@
 use std::ffi::CStr;
 
 use super::output::Output;
-use super::write::{count_result, WriteOptions};
+use super::write::{BoardWrite, CreatedBoard, WriteOptions};
 use super::{open_to_read, ServerBoard};
-use crate::board::{
-    Board, Detail, Pair, Period, PeriodUnit, Periods, Plan, Rules, Schema, WriteMode, WriteRequest, WriteResult,
-};
+use crate::board::{Board, Pair, Period, PeriodUnit, Periods, ReportLevel, Schema, WriteMode, WriteRequest};
 use crate::calendar::Span;
 use crate::command;
 use crate::config::{check_rows, MAX_HOPS};
@@ -18,7 +16,6 @@ use crate::number::parse_integer;
 use crate::server::{Access, Args, Call, Caller, Text, ZSet};
 use crate::slot::{slot_of, slot_of_all};
 use crate::words::Word;
-use crate::zset::Condition;
 
 command! { PERIODS = periods;
     Doc::read("rank.periods", "key unit:[HOUR|DAY|WEEK|MONTH|YEAR|EVERY] [NOW now:ms] [JSON]",
@@ -82,17 +79,6 @@ impl<'c> Opener<'c> {
     }
 }
 
-/// A write to the board of a period.
-pub struct PeriodWrite<'c> {
-    pub unit: PeriodUnit,
-    pub board: ServerBoard<'c>,
-    pub result: WriteResult,
-    request: WriteRequest,
-    plan: Plan<Text<'c>>,
-    /// If this write creates the board: its rules, and when it expires.
-    created: Option<(Rules, i64)>,
-}
-
 /// Opens the current board of each period, and plans there what is written to the main board. Nothing is changed.
 #[cold]
 pub fn plan_periods<'c>(
@@ -101,7 +87,7 @@ pub fn plan_periods<'c>(
     request: &WriteRequest,
     options: &WriteOptions,
     pairs: &[Pair<Text<'c>>],
-) -> Result<Vec<PeriodWrite<'c>>> {
+) -> Result<Vec<(PeriodUnit, BoardWrite<'c>)>> {
     let schema = parent.schema();
     let now = match options.at {
         // Use the same time as the ties, if they have already read the clock.
@@ -121,36 +107,22 @@ pub fn plan_periods<'c>(
         let mut created = None;
         if !board.exists() {
             let rules = schema.rules.inherited();
-            board.assume(Schema::new(rules.clone()), span.start.max(0));
-            // `XX` adds no members, so it does not create a board.
-            created = (request.condition != Condition::Existing).then_some((rules, expires));
+            board.use_schema(Schema::new(rules.clone()), span.start.max(0));
+            created = Some(CreatedBoard { rules, expires: Some(expires) });
         }
         // Each board has its own rules, unless the client says otherwise.
-        let detail = if wants_ranks { Detail::Ranks } else { Detail::Nothing };
-        let update = options.update_on(board.schema(), request.mode);
-        let request = WriteRequest { update, keep: options.keep_on(board.schema()), detail, ..*request };
-        let planned = board.plan(&request, pairs);
-        let plan = planned.map_err(|error| error.in_period(board.key().bytes()))?;
-        let (unit, result) = (period.unit(), WriteResult::default());
-        writes.push(PeriodWrite { unit, board, result, request, plan, created });
+        let request = WriteRequest {
+            update: options.update_on(board.schema(), request.mode),
+            keep: options.keep_on(board.schema()),
+            report: if wants_ranks { ReportLevel::Ranks } else { ReportLevel::Nothing },
+            names_removed: false,
+            ..*request
+        };
+        let key = board.key().clone();
+        let write = BoardWrite::plan(board, created, &request, pairs);
+        writes.push((period.unit(), write.map_err(|error| error.in_period(key.bytes()))?));
     }
     Ok(writes)
-}
-
-impl<'c> PeriodWrite<'c> {
-    /// Writes what was planned.
-    pub fn commit(&mut self, pairs: &[Pair<Text<'c>>]) -> Result<()> {
-        if let Some((rules, _)) = &self.created {
-            let since = self.board.since().unwrap_or(0);
-            self.board.rewrite(rules, since);
-        }
-        self.result = self.board.commit(&self.request, pairs, &mut self.plan)?;
-        count_result(&self.result);
-        if let Some((_, expires)) = self.created {
-            self.board.expire_at(expires);
-        }
-        Ok(())
-    }
 }
 
 /// Opens the boards of all periods that are kept and exist.
@@ -229,7 +201,7 @@ impl PeriodSelector {
             None => Board::open(ZSet::absent(call, parent.key().clone()))?,
         };
         if !board.exists() {
-            board.assume(Schema::new(parent.schema().rules.inherited()), 0);
+            board.use_schema(Schema::new(parent.schema().rules.inherited()), 0);
         }
         board.set_max_hops(MAX_HOPS.bound());
         Ok(board)

@@ -5,7 +5,7 @@ use super::output::Output;
 use super::periods::open_kept;
 use super::rows::{AttributeSource, RowFormat};
 use super::write::begins_with_letter;
-use super::{forget_departed, open_owned_hash, open_to_write};
+use super::{forget, open_owned_hash, open_to_write};
 use crate::board::Row;
 use crate::command;
 use crate::config::{self, check_rows};
@@ -38,23 +38,24 @@ fn rem<'c>(call: &'c Call<'c>) -> Result<()> {
         return Err(Error::arity());
     }
     let mut board = open_to_write(call, key)?;
-    let owned = open_owned_hash(call, &mut board)?;
+    let owned = open_owned_hash(call, &board)?;
     let members: Vec<Text> = args.map(Arg::text).collect();
     let mut periods = Vec::new();
     if !board.schema().rules.periods.is_empty() {
         board.schema().rules.periods.check_owner(board.key().bytes())?;
         call.start_timing();
         for period in open_kept(call, &board)? {
-            let leaving = period.prepare_removal(&members);
-            let leaving = leaving.map_err(|error| error.in_period(period.key().bytes()))?;
-            periods.push((period, leaving));
+            let found = period.prepare_removal(&members);
+            let found = found.map_err(|error| error.in_period(period.key().bytes()))?;
+            periods.push((period, found));
         }
     }
-    let removed = board.remove(&members)?;
-    for (mut period, leaving) in periods {
-        period.commit_removal(leaving);
+    let found = board.prepare_removal(&members)?;
+    let removed = board.commit_removal(&found);
+    for (mut period, found) in periods {
+        period.commit_removal(&found);
     }
-    forget_departed(&board, owned);
+    forget(&found, owned);
     call.reply().count(removed);
     Ok(())
 }
@@ -70,9 +71,9 @@ fn trim<'c>(call: &'c Call<'c>) -> Result<()> {
     if wanted {
         check_rows(board.members()?.saturating_sub(keep))?;
     }
-    let owned = open_owned_hash(call, &mut board)?;
-    let (count, removed) = board.trim(keep, wanted)?;
-    forget_departed(&board, owned);
+    let owned = open_owned_hash(call, &board)?;
+    let (count, removed) = board.trim(keep, wanted || owned.is_some())?;
+    forget(&removed, owned);
     let reply = call.reply();
     if !wanted {
         reply.count(count);
@@ -103,9 +104,9 @@ fn pop<'c>(call: &'c Call<'c>) -> Result<()> {
         let record = |row: &Row| Some((row.member().to_vec(), hash.get(row.member())?));
         AttributeSource::Taken(rows.iter().filter_map(record).collect())
     });
-    let owned = open_owned_hash(call, &mut board)?;
-    board.remove_rows(&rows)?;
-    forget_departed(&board, owned);
+    let owned = open_owned_hash(call, &board)?;
+    let removed = board.remove_rows(&rows)?;
+    forget(&removed, owned);
     let format = RowFormat::new(board.schema(), records.unwrap_or(AttributeSource::None), options.time, None);
     let reply = call.reply();
     let mut out = Output::new(&reply, options.json);

@@ -4,11 +4,11 @@
 //! touches, with the caller's permission (the hash of attributes, the boards of current periods); plan the write on every
 //! board, which finds whatever could fail; then change them all. The reply is the command's own.
 
-use super::periods::{plan_periods, PeriodWrite};
+use super::periods::plan_periods;
 use super::{open_hash, owns_hash, ServerBoard};
 use crate::board::{
-    is_object, Detail, MemberChange, Pair, Pairs, PeriodUnit, Schema, Update, Value, WriteMode, WriteRequest,
-    WriteResult,
+    is_object, MemberChange, Pair, Pairs, PeriodUnit, Plan, ReportLevel, Rules, Schema, Update, Value, WriteMode,
+    WriteRequest, WriteResult,
 };
 use crate::config::check_rows;
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ pub struct WriteOptions<'a> {
     pub at: Option<i64>,
     pub json: Option<&'a [u8]>,
     /// `RANK.LOAD` restores one board: its periods stay as they are, and `NX` leaves the attributes of existing members alone.
-    pub restores: bool,
+    pub is_load: bool,
 }
 
 impl<'a> WriteOptions<'a> {
@@ -113,10 +113,10 @@ impl<'a> WriteOptions<'a> {
         if let Some(Some(unit)) = self.with_rank {
             schema.rules.periods.of(unit)?;
         }
-        let detail = match mode {
-            _ if self.with_rank == Some(None) => Detail::Ranks,
-            WriteMode::Add => Detail::Scores,
-            WriteMode::Set => Detail::Nothing,
+        let report = match mode {
+            _ if self.with_rank == Some(None) => ReportLevel::Ranks,
+            WriteMode::Add => ReportLevel::Scores,
+            WriteMode::Set => ReportLevel::Nothing,
         };
         Ok(WriteRequest {
             mode,
@@ -125,7 +125,8 @@ impl<'a> WriteOptions<'a> {
             keep: self.keep_on(schema),
             // The clock is read once, and only if ties need it.
             now: if schema.layout.has_time() { self.at.unwrap_or_else(|| call.ctx.now()) } else { 0 },
-            detail,
+            report,
+            names_removed: false,
         })
     }
 }
@@ -174,18 +175,61 @@ pub fn check_object(json: &[u8]) -> Result<&[u8]> {
     }
 }
 
-/// What a write did to the board, and to each of its current periods.
-pub struct WriteResults<'c> {
-    pub board: WriteResult,
-    periods: Vec<PeriodWrite<'c>>,
+/// A board that a call writes to: the client's own, or that of a current period.
+pub struct BoardWrite<'c> {
+    pub board: ServerBoard<'c>,
+    plan: Option<Plan<Text<'c>>>,
+    created: Option<CreatedBoard>,
+    pub result: WriteResult<Text<'c>>,
 }
 
-impl WriteResults<'_> {
+/// What a write that creates its board gives it.
+pub struct CreatedBoard {
+    pub rules: Rules,
+    pub expires: Option<i64>,
+}
+
+impl<'c> BoardWrite<'c> {
+    /// Finds whatever could fail. Nothing is changed.
+    pub fn plan(
+        mut board: ServerBoard<'c>,
+        created: Option<CreatedBoard>,
+        request: &WriteRequest,
+        pairs: &[Pair<Text<'c>>],
+    ) -> Result<BoardWrite<'c>> {
+        let plan = Some(board.plan(request, pairs)?);
+        // `XX` adds no members, so it does not create a board.
+        let created = created.filter(|_| request.condition != Condition::Existing);
+        Ok(BoardWrite { board, plan, created, result: WriteResult::default() })
+    }
+
+    /// Writes what was planned.
+    fn commit(&mut self, pairs: &[Pair<Text<'c>>]) {
+        let Some(plan) = self.plan.take() else { return };
+        if let Some(CreatedBoard { rules, .. }) = &self.created {
+            let since = self.board.since().unwrap_or(0);
+            self.board.set_rules(rules, since);
+        }
+        self.result = self.board.commit(plan, pairs);
+        count_result(&self.result);
+        if let Some(CreatedBoard { expires: Some(expires), .. }) = self.created {
+            self.board.expire_at(expires);
+        }
+    }
+}
+
+/// What a call wrote to the board, and to each of its current periods.
+pub struct Written<'c> {
+    pub own: BoardWrite<'c>,
+    periods: Vec<(PeriodUnit, BoardWrite<'c>)>,
+}
+
+impl Written<'_> {
     /// What happened on the board that the client asked about, for each pair; nothing if that is a period which was not
     /// written to.
     pub fn changes(&self, ranks_of: RanksOf) -> &[MemberChange] {
-        let Some(unit) = ranks_of else { return &self.board.changes };
-        self.periods.iter().find(|period| period.unit == unit).map_or(&[], |period| &period.result.changes)
+        let Some(unit) = ranks_of else { return &self.own.result.changes };
+        self.periods.iter().find(|(own, _)| *own == unit).map_or(&[], |(_, period)| &period.result.changes)
     }
 }
 
@@ -231,61 +275,57 @@ pub fn put_score<'c>(
 /// Writes pairs to a board and its periods, and the attributes of each pair to the board's hash: all of it, or nothing.
 pub fn write<'c>(
     call: &'c Call<'c>,
-    board: &mut ServerBoard<'c>,
+    mut board: ServerBoard<'c>,
+    created: Option<CreatedBoard>,
     options: &WriteOptions,
     mode: WriteMode,
     pairs: &[Pair<Text<'c>>],
     attributes: &[Option<&[u8]>],
-) -> Result<WriteResults<'c>> {
+) -> Result<Written<'c>> {
     let mut request = options.request(call, board.schema(), mode)?;
-    let may_depart = match request.keep {
-        Some(keep) => {
-            let members = board.members()?;
-            if members > keep {
-                // The board may have far more members than it is to keep, and evicting them takes time.
-                call.start_timing();
-            }
-            members.saturating_add(pairs.len() as u64) > keep && owns_hash(board.schema(), board.key())
+    let is_owner = owns_hash(board.schema(), board.key());
+    if let Some(keep) = request.keep {
+        let members = board.members()?;
+        if members > keep {
+            // The board may have far more members than it is to keep, and removing them takes time.
+            call.start_timing();
         }
-        None => false,
-    };
+        request.names_removed = is_owner && members.saturating_add(pairs.len() as u64) > keep;
+    }
     let has_attributes = attributes.iter().any(Option::is_some);
     if has_attributes {
-        request.detail = request.detail.max(Detail::Scores);
+        request.report = request.report.max(ReportLevel::Scores);
     }
-    let mut hash = if has_attributes || may_depart { Some(open_hash(call, board, Access::Write)?) } else { None };
-    if may_depart {
-        board.note_departures();
-    }
+    let needs_hash = has_attributes || request.names_removed;
+    let mut hash = if needs_hash { Some(open_hash(call, &board, Access::Write)?) } else { None };
     let mut periods = Vec::new();
-    if !options.restores && !board.schema().rules.periods.is_empty() {
+    if !options.is_load && !board.schema().rules.periods.is_empty() {
         board.schema().rules.periods.check_owner(board.key().bytes())?;
-        periods = plan_periods(call, board, &request, options, pairs)?;
+        periods = plan_periods(call, &board, &request, options, pairs)?;
     }
-    let mut plan = board.plan(&request, pairs)?;
+    let mut own = BoardWrite::plan(board, created, &request, pairs)?;
     // Everything was checked, on every board.
-    let result = board.commit(&request, pairs, &mut plan)?;
-    count_result(&result);
-    periods.iter_mut().try_for_each(|period| period.commit(pairs))?;
+    own.commit(pairs);
+    periods.iter_mut().for_each(|(_, period)| period.commit(pairs));
     if let Some(hash) = &mut hash {
-        let is_shared = !owns_hash(board.schema(), board.key());
-        let only_new = options.restores && options.condition == Condition::New;
+        let only_new = options.is_load && options.condition == Condition::New;
         let mut written = std::collections::HashSet::new();
-        for ((pair, text), change) in pairs.iter().zip(attributes).zip(&result.changes) {
+        for ((pair, text), change) in pairs.iter().zip(attributes).zip(&own.result.changes) {
             let Some(text) = text else { continue };
-            let is_there = change.after.is_some() || is_shared && periods.iter().any(|it| it.board.has(&pair.member));
+            let is_in_period = || periods.iter().any(|(_, period)| period.board.has(&pair.member));
+            let is_there = change.after.is_some() || !is_owner && is_in_period();
             let is_first = !only_new || change.before.is_none() && written.insert(pair.member.bytes());
             if is_there && is_first {
                 hash.set(pair.member.bytes(), text);
             }
         }
-        board.departed().iter().for_each(|member| hash.remove(member.bytes()));
+        own.result.removed.iter().for_each(|member| hash.remove(member.name()));
     }
-    Ok(WriteResults { board: result, periods })
+    Ok(Written { own, periods })
 }
 
 /// Updates the counters of `INFO`.
-pub fn count_result(written: &WriteResult) {
+fn count_result(written: &WriteResult<Text>) {
     if written.refused + written.evicted > 0 {
         stats::RANK.denied.add(written.refused);
         stats::EVICTED.add(written.evicted);
@@ -309,12 +349,12 @@ pub fn reply_change(board: &ServerBoard, member: &Text, change: Option<&MemberCh
     let fields = board.schema().fields().len();
     let (before, after) = change.map_or((None, None), |change| (change.before.as_ref(), change.after.as_ref()));
     reply.array(3 + 2 * fields as u64);
-    reply.count_or_null(after.and_then(|standing| standing.rank));
-    reply.count_or_null(before.and_then(|standing| standing.rank));
+    reply.count_or_null(after.and_then(|after| after.rank));
+    reply.count_or_null(before.and_then(|before| before.rank));
     reply.bulk(member.bytes());
-    for standing in [after, before] {
-        match standing {
-            Some(standing) => standing.values.iter().for_each(|value| reply.value(*value)),
+    for scores in [after, before] {
+        match scores {
+            Some(scores) => scores.values.iter().for_each(|value| reply.value(*value)),
             None => (0..fields).for_each(|_| reply.null()),
         }
     }

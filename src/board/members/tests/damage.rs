@@ -1,7 +1,7 @@
 //! A write that meets damage changes nothing, wherever in the call it meets it.
 
 use crate::board::tests::{create, Rules};
-use crate::board::{Board, Detail, Pair, Update, WriteMode, WriteRequest, WriteResult};
+use crate::board::{Board, Pair, ReportLevel, Update, WriteMode, WriteRequest, WriteResult};
 use crate::error::{ErrorKind, Result};
 use crate::zset::{Condition, MemorySet};
 
@@ -14,7 +14,7 @@ fn board(schema: &str) -> Board<MemorySet> {
     board
 }
 
-fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<WriteResult> {
+fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<WriteResult<Vec<u8>>> {
     let fields = board.schema().fields().len();
     // A double that takes more bits than its score has.
     let values = board.schema().parse_tuple(std::iter::repeat_n(&b"5e-324"[..], fields)).unwrap();
@@ -26,7 +26,8 @@ fn add(board: &mut Board<MemorySet>, names: &[&str], now: i64) -> Result<WriteRe
         update: Update::Set,
         keep: None,
         now,
-        detail: Detail::Nothing,
+        report: ReportLevel::Nothing,
+        names_removed: false,
     };
     board.write(&write, &pairs)
 }
@@ -72,7 +73,8 @@ fn entries_stay_where_only_the_score_changes() {
         update: Update::Set,
         keep: None,
         now: 9,
-        detail: Detail::Nothing,
+        report: ReportLevel::Nothing,
+        names_removed: false,
     };
     board.write(&write, &[Pair::new(values, b"ann".to_vec())]).unwrap();
     let before = (entries(&mut board), board.set().elements().last().cloned().unwrap());

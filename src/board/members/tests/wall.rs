@@ -4,9 +4,8 @@
 use std::path::Path;
 
 /// Words of storage. Only whole words count.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 10] = [
     "element",
-    "elements",
     "tail",
     "wrapped",
     "is_coded",
