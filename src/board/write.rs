@@ -185,25 +185,34 @@ impl<S: SortedSet> Board<S> {
         update: Update,
     ) -> Result<Option<PutResult>> {
         self.check_name(name)?;
-        let before = if mode == WriteMode::Add { self.increment(name, values)? } else { None };
+        if mode == WriteMode::Add && !self.increment(name, values)? {
+            return Ok(Some(PutResult::Nothing));
+        }
         let condition = match (update, self.schema().order()) {
             (Update::Set, _) => Condition::Any,
             (Update::Best, Order::Descending) => Condition::Raise,
             (Update::Best, Order::Ascending) => Condition::Lower,
         };
-        Ok(self.members.put_alone(name, values, before.as_ref(), condition))
+        Ok(self.members.put_alone(name, values, condition))
     }
 
-    /// Replaces increments by the sums. Returns where the member was.
+    /// Replaces increments by the sums. Returns whether they differ from what the member has: an increment by 0 changes
+    /// nothing, not even the sign of a zero that a core command wrote.
     #[inline]
-    fn increment(&self, name: &S::Element, values: &mut [Value]) -> Result<Option<Stored<S::Element>>> {
-        let found = self.find(name)?;
-        let sums = match &found {
-            Some(found) => self.schema().add(&found.values, values)?,
-            None => self.schema().add(&self.schema().origin(), values)?,
-        };
-        values.iter_mut().zip(sums).for_each(|(value, sum)| *value = sum);
-        Ok(found.map(|found| found.stored))
+    fn increment(&self, name: &S::Element, values: &mut [Value]) -> Result<bool> {
+        if let ([Value::Float(value)], Some(before)) = (&mut *values, self.members.plain_value(name)) {
+            let sum = before.unwrap_or(0.0) + *value + 0.0;
+            if sum.is_finite() {
+                *value = sum;
+                return Ok(before != Some(sum));
+            }
+        }
+        let before = self.find(name)?.map(|found| found.values);
+        let is_new = before.is_none();
+        let before = before.unwrap_or_else(|| self.schema().origin());
+        let sums = self.schema().add(&before, values)?;
+        values.iter_mut().zip(&sums).for_each(|(value, sum)| *value = *sum);
+        Ok(is_new || sums != before)
     }
 
     /// Looks up what a write needs, and finds everything that can be wrong with it.

@@ -27,18 +27,17 @@ impl<S: SortedSet> Members<S> {
     /// Writes a member with these values by one `ZADD` of its name, if that is all that is stored of it, whatever was there
     /// before: its score says everything. On a coded board that is so as long as all members fit. `None` if it is not.
     #[inline]
-    pub fn put_alone(
-        &mut self,
-        name: &S::Element,
-        values: &[Value],
-        old: Option<&Stored<S::Element>>,
-        only: Condition,
-    ) -> Option<PutResult> {
+    pub fn put_alone(&mut self, name: &S::Element, values: &[Value], only: Condition) -> Option<PutResult> {
         let is_alone = !self.schema.layout.is_coded() || self.has_no_entries() && !needs_wrapping(name.as_ref());
         let score = if is_alone { self.schema.layout.score_only(values)? } else { return None };
-        // A score that stays keeps even the sign of a zero that a core command wrote.
-        let is_there = old.is_some_and(|old| old.score == score);
-        Some(if is_there { PutResult::Nothing } else { self.set.put(name, score, only) })
+        Some(self.set.put(name, score, only))
+    }
+
+    /// The value of a member of a plain board, which is its score; `None` for another board. (Without this, `RANK.INCR` takes
+    /// 29 % more of the module's instructions there.)
+    #[inline]
+    pub fn plain_value(&self, name: &S::Element) -> Option<Option<f64>> {
+        self.schema.layout.is_plain().then(|| self.set.score(name))
     }
 
     /// Checks that the new element of a member is not there already, left over by damage.

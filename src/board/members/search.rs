@@ -124,12 +124,10 @@ impl<S: SortedSet> Members<S> {
     #[inline]
     fn score_of_place(&self, place: &Place, near: Option<&Near<S::Element>>) -> Option<f64> {
         let layout = &self.schema.layout;
-        if place.name.is_some() || place.values.len() != self.schema.fields().len() {
-            return None;
-        }
         match near {
             // Only members with equal values have the score of a member that fits.
-            Some(Near { stored, .. }) if !layout.has_time() && !stored.overflows() => Some(stored.score),
+            Some(Near { stored, .. }) if !stored.overflows() && !layout.has_time() => Some(stored.score),
+            _ if place.name.is_some() || place.values.len() != self.schema.fields().len() => None,
             _ => layout.score_only(place.values),
         }
     }
