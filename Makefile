@@ -33,7 +33,7 @@ MODULE_DIR := $(DESTDIR)$(PREFIX)/lib/redis/modules
 DOC_DIR := $(DESTDIR)$(PREFIX)/share/doc/redis-rank
 
 .DEFAULT_GOAL := help
-.PHONY: help build run docs play page page-setup test test-servers test-any-client test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-clients bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
+.PHONY: help build run docs play page page-setup test test-servers test-any-client test-arm test-python test-javascript test-page lint unit integration test-dist fixtures bench bench-clients bench-docs soak explore fuzz fuzz-targets memory valgrind deny server install install-strip uninstall portable tarball wheel dist deb release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,6 +149,10 @@ test-any-client: ## run the programs of docs/guides/any-client.md: C, Go, Perl, 
 docs: ## build the documents as a searchable site in target/site, and check its links
 	@scripts/setup.sh docs
 	@scripts/docs.sh '$(TARGET_DIR)/site'
+
+test-arm: ## build the module for 64-bit ARM, and run a part of the tests with emulated servers; ARGS are filters
+	@scripts/setup.sh test
+	@scripts/test-arm.sh $(ARGS)
 
 bench: ## compare with core commands and scripts; ARGS=--quick takes four minutes, ARGS=--help lists options
 	@scripts/setup.sh run

@@ -15,6 +15,7 @@
 # Suites move. A newer version than the name says is welcome; a server that cannot be had is named in a warning, and the
 # others still come. On other systems than Debian, install debian-archive-keyring and set DEBIAN_MIRROR.
 . "$(dirname "$0")/strict.sh"
+. "$(dirname "$0")/debian.sh"
 cd "$(dirname "$0")/.."
 
 all=(redis-8.6 redis-8.0 valkey-9.1 valkey-8.1)
@@ -29,70 +30,15 @@ suite_of() {
     esac
 }
 
-say() { printf 'servers: %s\n' "$*" >&2; }
-have() { command -v "$1" >/dev/null 2>&1; }
 version_of() { { "$1" --version 2>/dev/null || true; } | sed -n 's/.* v=\([0-9.]*\).*/\1/p'; }
-
-state=$PWD/.servers/.apt
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-
-# Where this machine gets its own packages from.
-mirror() {
-    if [ -n "${DEBIAN_MIRROR:-}" ]; then echo "$DEBIAN_MIRROR" && return; fi
-    (
-        # shellcheck disable=SC1091 # a file of the system
-        . /etc/os-release
-        [ "$ID" = debian ] || exit 0
-        # shellcheck disable=SC2016 # apt's own variables
-        apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
-            sed -n "s/^$VERSION_CODENAME main //p" | head -n 1
-    )
-}
 
 # Once, before the first package.
 prepare() {
-    local address suite
-    [ ! -e "$state" ] || return 0
-    if ! have apt-get || ! have dpkg-deb || [ ! -e "$keyring" ]; then
-        say 'apt-get, dpkg-deb and the keys in debian-archive-keyring are needed'
-        return 1
-    fi
-    address=$(mirror)
-    if [ -z "$address" ]; then
-        say 'this is not Debian, or its sources name no mirror: set DEBIAN_MIRROR'
-        return 1
-    fi
-    mkdir -p "$state"/{lists,cache/archives}/partial
-    for suite in trixie sid experimental; do echo "deb [signed-by=$keyring] $address $suite main"; done \
-        >"$state/sources.list"
+    [ ! -e "$own_state" ] || return 0
+    prepare_apt "$own_state" 'trixie sid experimental' "$(dpkg --print-architecture 2>/dev/null || true)" || return 1
     printf '%s\n' 'Package: redis-server redis-tools' 'Pin: release a=experimental' 'Pin-Priority: 500' \
-        >"$state/preferences"
-    # A system on which nothing is installed, so that apt fetches every library that a server needs.
-    : >"$state/status"
-    cat >"$state/apt.conf" <<END
-Dir::State "$state";
-Dir::State::status "$state/status";
-Dir::Cache "$state/cache";
-Dir::Etc::sourcelist "$state/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::preferences "$state/preferences";
-Dir::Etc::preferencesparts "/dev/null";
-Acquire::Languages "none";
-Acquire::Retries "3";
-APT::Get::Assume-Yes "true";
-APT::Install-Recommends "false";
-// The user that apt downloads as may have no right to write here.
-APT::Sandbox::User "root";
-// What the machine does after an update is meant for its own packages.
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
-END
-    say "reading the lists of packages at $address"
-    # One suite that does not answer is no reason to give up.
-    apt update || say 'apt-get update failed; trying with what is known'
+        >"$own_state/preferences"
 }
-
-apt() { apt-get -qq -c "$state/apt.conf" "$@" >&2; }
 
 # Runs with the libraries beside it. By its own name, since Debian's redis-server is a link to a program of many names.
 wrap() { # a server's directory, and the program
@@ -104,16 +50,15 @@ wrap() { # a server's directory, and the program
 }
 
 fetch() { # a server's name
-    local family=${1%%-*} directory=.servers/$1 suite packages package
+    local family=${1%%-*} directory=.servers/$1 suite packages
     prepare || return 1
     suite=$(suite_of "$1")
     packages=("$family-server" "$family-tools")
     if [ "$suite" != newest ]; then packages=("${packages[@]/%//$suite}"); fi
     say "fetching $1"
-    rm -rf "$directory" "$state"/cache/archives/*.deb
+    rm -rf "$directory" "$archives"/*.deb
     apt --download-only install "${packages[@]}" || return 1
-    mkdir -p "$directory"
-    for package in "$state"/cache/archives/*.deb; do dpkg-deb -x "$package" "$directory" || return 1; done
+    unpack "$directory" || return 1
     wrap "$directory" "$family-cli"
     wrap "$directory" "$family-server"
 }
@@ -128,8 +73,9 @@ for name; do
 done
 
 # Left by a run that was interrupted.
-rm -rf "$state"
-trap 'rm -rf "$state"' EXIT
+own_state=$PWD/.servers/.apt
+rm -rf "$own_state"
+trap 'rm -rf "$own_state"' EXIT
 for name; do
     program=.servers/$name/${name%%-*}-server
     is_at_least "$(version_of "$program")" "${name#*-}" || fetch "$name" || true

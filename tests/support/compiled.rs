@@ -9,7 +9,9 @@ use tempfile::NamedTempFile;
 #[track_caller]
 pub fn compiled(source: &Path) -> NamedTempFile {
     let library = tempfile::Builder::new().suffix(".so").tempfile().expect("a temporary file");
-    let status = Command::new("cc")
+    // Servers of another processor need another compiler: scripts/test-arm.sh.
+    let compiler = std::env::var_os("TEST_CC").unwrap_or_else(|| "cc".into());
+    let status = Command::new(compiler)
         .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
         .arg(library.path())
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
