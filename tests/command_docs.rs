@@ -45,15 +45,20 @@ const COMMANDS: &[(&str, i64, &str, &[&str])] = &[
     ("rank.putdata", 4, "write denyoom", &["RO access"]),
     ("rank.getdata", -3, "readonly", &["RO access"]),
     ("rank.deldata", -3, "write", &["RO access"]),
-    // Then the keys that the handler tells: the hash of payloads, and before it that of dead items.
+    // Then the keys that the handler tells: that of dead items, the hash of payloads, the limiter.
     ("due.add", -4, "write denyoom fast", &["RW access update", "RW update incomplete"]),
     (
         "due.claim",
         -2,
         "write denyoom blocking fast",
-        &["RW access update", "RW update incomplete", "RO access incomplete"],
+        &["RW access update", "RW update incomplete", "RO access incomplete", "RW access update incomplete"],
     ),
-    ("due.pop", -2, "write blocking fast", &["RW access delete", "RW access delete incomplete"]),
+    (
+        "due.pop",
+        -2,
+        "write blocking fast",
+        &["RW access delete", "RW access delete incomplete", "RW access update incomplete"],
+    ),
     ("due.ack", -4, "write fast", &["RW update", "RW delete incomplete"]),
     ("due.move", 6, "write denyoom fast", &["RW access update"]),
     ("due.info", -2, "readonly", &["RO access"]),
@@ -162,6 +167,8 @@ fn ways_of(arg: &Value) -> Vec<Vec<String>> {
         ("string", "unit" | "period" | "noperiod") => value("year"),
         ("string", "id") => value("2023"),
         ("string", "duration") => value("1d"),
+        ("string", "compact") => value("5/1m"),
+        ("string", "algorithm") => value("GCRA"),
         ("string", "utcoffset") => value("+01:00"),
         ("string", "cursor") => value("0"),
         ("string", "lease" | "timeout") => value("1ms"),

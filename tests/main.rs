@@ -27,6 +27,7 @@ mod due_crowd;
 mod due_effects;
 mod due_partition;
 mod due_payloads;
+mod due_rate;
 mod due_refusals;
 mod due_waiting;
 mod effects;

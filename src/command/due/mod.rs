@@ -1,6 +1,7 @@
 //! `DUE.ADD`, `DUE.CLAIM`, `DUE.POP`, `DUE.ACK`, `DUE.MOVE` and `DUE.INFO`: arguments, keys and replies. What happens to
 //! the items is in [`crate::due`], and how a client waits in `server/module/waiting`.
 
+mod rate;
 mod take;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,17 +28,20 @@ command! { ADD = add_items;
 
 command! { CLAIM = take::claim;
     Doc::write("due.claim", "key [COUNT count:n] [LEASE lease] giveup:[ATTEMPTS attempts:n {DEAD dead:key}] [DATA hash] \
-    [BLOCK timeout] [NOW ms]",
+    rate:[RATE limiter:key compact:rule [algorithm]] [BLOCK timeout] [NOW ms]",
     "Leases due items, or blocks until one is due.",
     "O(M*log(N)) with M items claimed or dead-lettered.")
     .fast().blocking().reports_keys()
-    .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::dynamic(KeyUse::Change), KeySpec::dynamic(KeyUse::Read)])
+    .keys(&[KeySpec::at(1, KeyUse::Update), KeySpec::dynamic(KeyUse::Change), KeySpec::dynamic(KeyUse::Read),
+        KeySpec::dynamic(KeyUse::Update)])
 }
 
 command! { POP = take::pop;
-    Doc::remove("due.pop", "key [COUNT count:n] [DATA hash] [BLOCK timeout] [NOW ms]",
+    Doc::remove("due.pop", "key [COUNT count:n] [DATA hash] \
+    rate:[RATE limiter:key compact:rule [algorithm]] [BLOCK timeout] [NOW ms]",
     "Removes and returns due items, or blocks until one is due.", "O(M*log(N)) with M items removed.")
-    .fast().blocking().reports_keys().keys(&[KeySpec::at(1, KeyUse::Pop), KeySpec::dynamic(KeyUse::Pop)])
+    .fast().blocking().reports_keys().keys(&[KeySpec::at(1, KeyUse::Pop), KeySpec::dynamic(KeyUse::Pop),
+        KeySpec::dynamic(KeyUse::Update)])
 }
 
 command! { ACK = ack;
@@ -130,7 +134,7 @@ impl<'a> AddArgs<'a> {
             } else if args.next_if("XX") {
                 only.set(Condition::Existing, "XX")?;
             } else if args.next_if("DATA") {
-                let hash = other_key(call, &mut args, "DATA", KeyUse::Change, &[&key])?;
+                let hash = other_key(call, &mut args, "DATA", KeyUse::Change, &[Some(&key)])?;
                 payload.set((hash, args.value_of("DATA")?), "DATA")?;
             } else if args.next_if("AGAIN") {
                 only.set(Condition::Any, "AGAIN")?;
@@ -160,11 +164,11 @@ fn other_key<'a>(
     args: &mut Args<'a>,
     option: &'static str,
     usage: KeyUse,
-    others: &[&Text],
+    others: &[Option<&Text>],
 ) -> Result<Text<'a>> {
     let key = args.value_of(option)?.text();
     call.report_key_use(call.args().len() - args.len(), usage);
-    if others.iter().any(|other| other.is_same(&key)) {
+    if others.iter().flatten().any(|other| other.is_same(&key)) {
         return Err(Error::takes(option, "a separate key", key.bytes()));
     }
     Ok(key)
@@ -214,7 +218,7 @@ impl<'a> AckArgs<'a> {
                 Some(word) if word.is("IN") => again_at.set(time(&mut args, call.ctx.now())?, "IN")?,
                 Some(word) if word.is("DATA") => {
                     args.next();
-                    hash.set(other_key(call, &mut args, "DATA", KeyUse::Delete, &[&key])?, "DATA")?;
+                    hash.set(other_key(call, &mut args, "DATA", KeyUse::Delete, &[Some(&key)])?, "DATA")?;
                 }
                 _ => break,
             }

@@ -1,5 +1,6 @@
 //! `DUE.CLAIM` and `DUE.POP`: items that are due, at once or after a wait.
 
+use super::rate::{Allowance, RateOption};
 use super::{clock, duration, open, other_key, own_key, SERIALS};
 use crate::config::check_rows;
 use crate::docs::KeyUse;
@@ -42,23 +43,32 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
         call.start_timing();
     }
     // Clients that wait have arrived earlier, so they are served first. If that takes long, this one waits like them.
-    let all_served = serve_waiters_first(call, &options.key);
+    let words = options.rate.as_ref().map(RateOption::words);
+    let all_served = serve_waiters_first(call, &options.key, words.as_deref());
     let mut schedule = open(call, options.key.clone(), Access::Write)?;
     let access = if claims { Access::Read } else { Access::Write };
     let mut hash = options.hash.clone().map(|hash| Hash::of_command(call, hash, access)).transpose()?;
     let mut dead_items = options.dead.as_ref().map(|(_, dead)| open(call, dead.clone(), Access::Write)).transpose()?;
-    let mut taken = Vec::new();
+    let rate = options.rate.as_ref().map(|rate| rate.open(call, options.now));
+    let (mut taken, mut denied_ms) = (Vec::new(), None);
     if all_served {
+        let allow = |found| match rate.map(|rate| rate.take(found)).transpose()? {
+            None => Ok(Some(found)),
+            Some(Allowance::Items(items)) => Ok(Some(items)),
+            Some(Allowance::NothingFor(ms)) => {
+                denied_ms = Some(ms);
+                Ok(None)
+            }
+        };
         let dead = dead_items.as_mut().zip(options.dead.as_ref());
         let dead = dead.map(|(items, (attempts, _))| Dead { attempts: *attempts, items });
-        taken = ClaimRequest { count: options.count, until }
-            .take(&mut schedule, now, &SERIALS, dead, |found| Ok(Some(found)))?;
+        taken = ClaimRequest { count: options.count, until }.take(&mut schedule, now, &SERIALS, dead, allow)?;
     }
     if let Some((_, dead)) = &options.dead {
         notify_waiters(call, dead, now);
     }
-    if let (true, Some(request)) = (taken.is_empty() && turn.is_none(), options.wait(claims)) {
-        if wait(call, &options.key, &request, head(&mut schedule)) {
+    if let (true, Some(request)) = (taken.is_empty() && turn.is_none(), options.wait(claims, denied_ms)) {
+        if wait(call, &options.key, request, head(&mut schedule)) {
             return Ok(());
         }
     }
@@ -66,7 +76,7 @@ fn take<'c>(call: &'c Call<'c>, claims: bool) -> Result<()> {
     let rows = Rows::new(taken, texts);
     match turn {
         None => rows.reply(&call.reply()),
-        Some(turn) if rows.items.is_empty() => turn.found_nothing(call),
+        Some(turn) if rows.items.is_empty() => turn.found_nothing(call, denied_ms),
         Some(turn) => turn.answer(call, move |reply| rows.reply(reply)),
     }
     Ok(())
@@ -137,6 +147,7 @@ struct TakeOptions<'a> {
     /// Attempts, and the key of items that were claimed as often.
     dead: Option<(i64, Text<'a>)>,
     hash: Option<Text<'a>>,
+    rate: Option<RateOption<'a>>,
     block_ms: Option<u64>,
     now: Option<i64>,
 }
@@ -147,7 +158,7 @@ impl<'a> TakeOptions<'a> {
         let (own_use, hash_use) = if claims { (KeyUse::Update, KeyUse::Read) } else { (KeyUse::Pop, KeyUse::Pop) };
         let key = own_key(call, &mut args, own_use)?;
         let (mut count, mut lease_ms, mut attempts, mut dead) = (1, DEFAULT_LEASE_MS, None, None);
-        let (mut hash, mut block_ms, mut now) = (None, None, None);
+        let (mut hash, mut rate, mut block_ms, mut now) = (None, None::<RateOption>, None, None);
         let mut options = call.options(args);
         while let Some(option) = options.next()? {
             let words = &mut options.words;
@@ -156,12 +167,17 @@ impl<'a> TakeOptions<'a> {
                 "LEASE" => lease_ms = duration(words, "LEASE", 1)?,
                 "ATTEMPTS" => attempts = Some(words.value_of("ATTEMPTS")?.number_in("ATTEMPTS", 1..=MAX_ATTEMPTS)?),
                 "DEAD" => {
-                    let others: Vec<&Text> = std::iter::once(&key).chain(&hash).collect();
+                    let others = [Some(&key), hash.as_ref(), rate.as_ref().map(|rate| &rate.limiter)];
                     dead = Some(other_key(call, words, "DEAD", KeyUse::Change, &others)?);
                 }
                 "DATA" => {
-                    let others: Vec<&Text> = std::iter::once(&key).chain(&dead).collect();
+                    let others = [Some(&key), dead.as_ref(), rate.as_ref().map(|rate| &rate.limiter)];
                     hash = Some(other_key(call, words, "DATA", hash_use, &others)?);
+                }
+                "RATE" => {
+                    let others = [Some(&key), dead.as_ref(), hash.as_ref()];
+                    let limiter = other_key(call, words, "RATE", KeyUse::Update, &others)?;
+                    rate = Some(RateOption::parse(limiter, words)?);
                 }
                 "BLOCK" => block_ms = Some(duration(words, "BLOCK", 0)?),
                 "NOW" => now = Some(clock(words)?),
@@ -178,13 +194,14 @@ impl<'a> TakeOptions<'a> {
             lease_ms: claims.then_some(lease_ms.cast_signed()),
             dead: attempts.map(u64::cast_signed).zip(dead),
             hash,
+            rate,
             block_ms,
             now,
         })
     }
 
     /// The wait that the client asked for.
-    fn wait(&self, claims: bool) -> Option<WaitRequest> {
+    fn wait(&self, claims: bool, denied_ms: Option<u64>) -> Option<WaitRequest> {
         let timeout_ms = self.block_ms?;
         Some(WaitRequest {
             command: if claims { c"DUE.CLAIM" } else { c"DUE.POP" },
@@ -192,6 +209,7 @@ impl<'a> TakeOptions<'a> {
             needs_memory: claims,
             own_now: self.now,
             timeout_ms: Some(timeout_ms).filter(|ms| *ms > 0),
+            gate: self.rate.as_ref().map(|rate| (rate.words().into_iter().map(Text::into_static).collect(), denied_ms)),
         })
     }
 }

@@ -151,7 +151,10 @@ impl explore::World for Schedule {
         for client in CLIENTS {
             for (count, lease) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
                 let attempts = [None, Some(1), Some(2)];
-                acts.extend(attempts.map(|attempts| Act::Of(client, Step::Claim { count, lease, attempts })));
+                let claim = |attempts, units| Act::Of(client, Step::Claim { count, lease, attempts, units });
+                acts.extend(attempts.map(|attempts| claim(attempts, None)));
+                // A limiter that has one unit left, or none.
+                acts.extend([(Some(1), Some(1)), (Some(1), Some(0))].map(|(attempts, units)| claim(attempts, units)));
             }
             let held = ITEMS.map(|item| self.tokens[client][usize::from(item)].map(|_| place(client, item)));
             for got in held.into_iter().flatten() {

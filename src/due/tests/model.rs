@@ -46,6 +46,8 @@ pub(super) enum Step {
         lease: i64,
         /// After how many attempts items are given up.
         attempts: Option<i64>,
+        /// How many units a limiter has left.
+        units: Option<usize>,
     },
     Pop {
         count: usize,
@@ -91,8 +93,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (item.clone(), time.clone(), only).prop_map(|(item, at, only)| Step::Add { item, at, only }),
         2 => item.clone().prop_map(|item| Step::Again { item }),
-        6 => (1_usize..5, 1_i64..60, proptest::option::of(1_i64..4))
-            .prop_map(|(count, lease, attempts)| Step::Claim { count, lease, attempts }),
+        6 => (1_usize..5, 1_i64..60, proptest::option::of(1_i64..4), proptest::option::weighted(0.3, 0_usize..4))
+            .prop_map(|(count, lease, attempts, units)| Step::Claim { count, lease, attempts, units }),
         1 => (1_usize..3).prop_map(|count| Step::Pop { count }),
         4 => (proptest::collection::vec(0_usize..1000, 1..4), proptest::option::weighted(0.3, time.clone()))
             .prop_map(|(got, again_at)| Step::Ack { got, again_at }),
@@ -128,8 +130,8 @@ impl World {
         match *step {
             Step::Add { item, at, only } => self.add(item, at, only),
             Step::Again { item } => self.add_again(item),
-            Step::Claim { count, lease, attempts } => self.take(count, Some(lease), attempts),
-            Step::Pop { count } => self.take(count, None, None),
+            Step::Claim { count, lease, attempts, units } => self.take(count, Some(lease), attempts, units),
+            Step::Pop { count } => self.take(count, None, None, None),
             Step::Ack { ref got, again_at } => {
                 let claims = got.iter().filter_map(|got| self.given_once(*got));
                 self.acknowledge(claims.map(|(item, token)| (token, item)).collect(), again_at);
@@ -211,21 +213,31 @@ impl World {
         dead
     }
 
-    fn take(&mut self, count: usize, lease: Option<i64>, attempts: Option<i64>) {
-        let dead = attempts.map_or(Vec::new(), |attempts| self.given_up(count, attempts));
+    fn take(&mut self, count: usize, lease: Option<i64>, attempts: Option<i64>, units: Option<usize>) {
+        let denied = units == Some(0);
+        // While a rule allows nothing, nothing moves.
+        let attempts_now = attempts.filter(|_| !denied);
+        let dead = attempts_now.map_or(Vec::new(), |attempts| self.given_up(count, attempts));
         for item in &dead {
             self.known.remove(item);
         }
         let tried = |item: &u8| self.known[item].held.map_or(0, |(_, attempt)| attempt);
         let alive = |(_, item): &(i64, u8)| attempts.is_none_or(|attempts| tried(item) < attempts);
-        let expected: Vec<(i64, u8)> = self.due().into_iter().filter(alive).take(count).collect();
+        let handed_out = units.map_or(count, |units| count.min(units));
+        let expected: Vec<(i64, u8)> = self.due().into_iter().filter(alive).take(handed_out).collect();
         let until = lease.map(|lease| end(self.now + lease));
         let mut graves = self.dead.clone();
         dead.iter().for_each(|item| graves.insert(self.now as f64, &[*item]));
         let bury = attempts.map(|attempts| Dead { attempts, items: &mut self.dead });
-        let rows = ClaimRequest { count, until }
-            .take(&mut self.list, self.now, &self.serials, bury, |found| Ok(Some(found)))
-            .unwrap();
+        let mut taken = None;
+        let allow = |found: usize| {
+            let allowed = units.map_or(found, |units| units.min(found));
+            taken = Some(allowed).filter(|_| !denied);
+            Ok(taken)
+        };
+        let rows = ClaimRequest { count, until }.take(&mut self.list, self.now, &self.serials, bury, allow).unwrap();
+        // Units taken are items handed out.
+        assert_eq!(taken.unwrap_or(0), rows.len());
         assert_eq!(rows.iter().map(|row| (row.due, row.item[0])).collect::<Vec<_>>(), expected);
         assert_eq!(self.dead, graves);
         assert!(dead.iter().all(|item| self.list.score(&element(*item)).is_none()));
@@ -320,7 +332,7 @@ proptest! {
         // Once every lease has ended, whatever nobody acknowledged is due.
         world.now = TODAY + 1_000;
         prop_assert_eq!(world.due().len(), world.known.len());
-        world.take(100, Some(1), None);
+        world.take(100, Some(1), None, None);
         world.check();
     }
 }

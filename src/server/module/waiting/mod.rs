@@ -16,6 +16,7 @@
 //! The table is locked only briefly, and never while a command runs, because that command may use the table.
 
 mod clock;
+mod gates;
 mod table;
 mod turn;
 
@@ -32,6 +33,7 @@ use super::guarded;
 use crate::error::{Error, Result};
 use crate::stats;
 use clock::{costly_check, regular_check, Budget, Now};
+use gates::GateName;
 use table::{KeyName, Table, Waiter};
 pub use turn::{fail_turn, Turn};
 use turn::{take_turn, Answer, Outcome};
@@ -75,11 +77,13 @@ pub struct WaitRequest {
     pub own_now: Option<i64>,
     /// Milliseconds; `None` for ever.
     pub timeout_ms: Option<u64>,
+    /// The rule that has to allow it, and in how many milliseconds it does so, if it denied the call.
+    pub gate: Option<(Box<[Text<'static>]>, Option<u64>)>,
 }
 
 /// Makes the calling client wait for a key, at which a look has just found `head`. Returns false if the server does not let
 /// the client wait.
-pub fn wait(call: &Call, key: &Text, wait: &WaitRequest, head: Head) -> bool {
+pub fn wait(call: &Call, key: &Text, wait: WaitRequest, mut head: Head) -> bool {
     if !call.ctx.may_block() {
         return false;
     }
@@ -87,7 +91,9 @@ pub fn wait(call: &Call, key: &Text, wait: &WaitRequest, head: Head) -> bool {
     call.propagate_and_notify();
     let user = call.ctx.user_name();
     let Some(blocked) = Blocked::new(call.ctx, on_reply, on_unblock, free_answer, on_gone) else { return false };
-    let now = Now::read(call.ctx);
+    let (now, database) = (Now::read(call.ctx), call.ctx.database());
+    let (words, closed_ms) = wait.gate.unzip();
+    let gate = words.map(|words| Rc::new(GateName { database, words }));
     let waiter = Waiter {
         blocked,
         user,
@@ -97,36 +103,67 @@ pub fn wait(call: &Call, key: &Text, wait: &WaitRequest, head: Head) -> bool {
         own_clock: wait.own_now.map(|own| own.saturating_sub_unsigned(now.ticks)),
         // One more, because the current millisecond has already begun: the client must not time out early.
         deadline: wait.timeout_ms.map(|ms| now.ticks.saturating_add(ms).saturating_add(1)),
+        gate: gate.clone(),
     };
     let mut table = table();
-    let key = KeyName { database: call.ctx.database(), name: key.clone().into_static() };
+    let key = KeyName { database, name: key.clone().into_static() };
     let id = table.add(key, wait.look, waiter);
+    if let Some((gate, ms)) = gate.zip(closed_ms.flatten()) {
+        stand_before(&mut table, &now, id, &gate, ms);
+        // Others who wait for this key may not need the gate; they know when the item is due.
+        head.due = None;
+    }
     schedule_check(&mut table, &now, id, head);
     start_timer(&mut table, call.ctx, &now);
     true
 }
 
-/// Serves the clients that wait for a key, before the calling client takes what is due. Returns false if there are more of
-/// them than can be served in one turn: what is due is theirs.
-pub fn serve_waiters_first(call: &Call, key: &Text) -> bool {
-    let Some(id) = awaited(call, key) else { return true };
+/// A rule denies the clients of a queue for so many milliseconds.
+fn stand_before(table: &mut Table, now: &Now, id: u64, gate: &Rc<GateName>, ms: u64) {
+    let last_served = table.queue(id).map_or(0, |queue| queue.last_served);
+    table.gates.close(gate, now.ticks, now.ticks.saturating_add(ms.max(1)));
+    table.gates.stand(gate, id, last_served);
+}
+
+/// Serves the clients that wait for a key, and those that wait in front of a gate, before the calling client takes what is
+/// due. Returns false if there are more of them than can be served in one turn: what is due is theirs.
+pub fn serve_waiters_first(call: &Call, key: &Text, gate: Option<&[Text]>) -> bool {
+    let at_key = awaited(call, key);
+    let is_empty = at_key.is_none() && (gate.is_none() || table().is_empty());
+    if is_empty {
+        return true;
+    }
     // In a transaction or a script, clients that wait are served after it. A command that `serve` runs counts as a script
     // here, so this does not call itself.
     if !call.ctx.may_block() {
         return true;
     }
     let (now, budget) = (Now::read(call.ctx), Budget::start(call.ctx));
-    let served = if end_timed_out(call.ctx, &now, id, &budget) {
-        serve(call.ctx, &now, id, &budget)
-    } else {
-        Served::unfinished(false)
-    };
-    if served.is_unfinished {
+    let serve_queue = |id: u64| {
+        let served = if end_timed_out(call.ctx, &now, id, &budget) {
+            serve(call.ctx, &now, id, &budget)
+        } else {
+            Served::unfinished(false)
+        };
         let mut table = table();
-        schedule_check(&mut table, &now, id, Head { due: Some(i64::MIN), is_costly: false });
+        schedule_check(&mut table, &now, id, served.head);
         start_timer(&mut table, call.ctx, &now);
+        !served.is_unfinished
+    };
+    if let Some(words) = gate {
+        let words = words.iter().map(|word| word.clone().into_static()).collect();
+        let gate = Rc::new(GateName { database: call.ctx.database(), words });
+        // Until it is closed again. The key that was served least recently is first.
+        let next = || {
+            Some(table()).filter(|table| !table.gates.was_tried(&gate, now.ticks))?.gates.take_first(&gate, now.ticks)
+        };
+        while let Some(id) = next() {
+            if !serve_queue(id) {
+                return false;
+            }
+        }
     }
-    !served.is_unfinished
+    at_key.is_none_or(serve_queue)
 }
 
 /// Says that a key has an item that is due at this time, so that waiting clients get it.
@@ -196,7 +233,7 @@ impl Served {
 fn serve(ctx: Ctx, now: &Now, id: u64, budget: &Budget) -> Served {
     let mut served = Served::default();
     let Some((name, look)) = table().queue(id).map(|queue| (queue.key.name.clone(), queue.look)) else { return served };
-    let mut is_first = true;
+    let (mut is_first, mut after) = (true, 0);
     loop {
         let head = look(ctx, name.clone());
         if let Some(queue) = table().queue(id) {
@@ -211,13 +248,20 @@ fn serve(ctx: Ctx, now: &Now, id: u64, budget: &Budget) -> Served {
             return Served::unfinished(served.changed);
         }
         is_first = false;
-        let Some((waiter, own_now)) = first_ready(ctx, now, id, due) else { break };
+        let Some((arrival, waiter, own_now)) = first_ready(ctx, now, id, after, due) else { break };
         let run = || ctx.run_for(waiter.user.as_ref(), waiter.command, &waiter.words);
         match take_turn(own_now, run) {
             (false, _) => release(ctx, waiter.blocked, Err(Error::no_longer_permitted())),
             // The next check finds out whether it is still refused, or ends the wait if the key is elsewhere.
             (true, Outcome::NotRun) => break,
-            (true, Outcome::FoundNothing { wrote }) => {
+            // Those behind it need not wait for the same rule.
+            (true, Outcome::FoundNothing { closed_ms: Some(ms), .. }) => {
+                if let Some(gate) = &waiter.gate {
+                    stand_before(&mut table(), now, id, gate, ms);
+                }
+                after = arrival;
+            }
+            (true, Outcome::FoundNothing { wrote, .. }) => {
                 // It moved dead items. There may be others behind them, which are for the next check.
                 if wrote {
                     served.changed = true;
@@ -227,6 +271,9 @@ fn serve(ctx: Ctx, now: &Now, id: u64, budget: &Budget) -> Served {
             }
             (true, Outcome::Answered(answer)) => {
                 served.changed = true;
+                if waiter.gate.is_some() {
+                    table().passed(id);
+                }
                 release(ctx, waiter.blocked, answer);
             }
         }
@@ -234,16 +281,16 @@ fn serve(ctx: Ctx, now: &Now, id: u64, budget: &Budget) -> Served {
     served
 }
 
-/// The first client that can have an item with the time `due` now, and the time on its own clock.
-fn first_ready(ctx: Ctx, now: &Now, id: u64, due: i64) -> Option<(Rc<Waiter>, Option<i64>)> {
-    let mut table = table();
+/// The first client behind another that can have an item with the time `due` now: when it arrived, and the time on its own
+/// clock.
+fn first_ready(ctx: Ctx, now: &Now, id: u64, after: u64, due: i64) -> Option<(u64, Rc<Waiter>, Option<i64>)> {
     let no_memory = ctx.is_out_of_memory();
-    let able = table.queue(id)?.waiters_after(0).filter(|(_, waiter)| !(no_memory && waiter.needs_memory));
-    let mut ready = able.filter_map(|(_, waiter)| {
-        let own_now = waiter.own_clock.map(|ahead| now.on_own_clock(ahead));
-        (due <= own_now.unwrap_or(now.server_ms)).then(|| (waiter.clone(), own_now))
-    });
-    ready.next()
+    let own_now = |waiter: &Waiter| waiter.own_clock.map(|ahead| now.on_own_clock(ahead));
+    let is_able =
+        |waiter: &Waiter| !(no_memory && waiter.needs_memory) && due <= own_now(waiter).unwrap_or(now.server_ms);
+    let (arrival, waiter) = table().first_open(id, after, now.ticks, is_able)?;
+    let own_now = own_now(&waiter);
+    Some((arrival, waiter, own_now))
 }
 
 /// Ends the wait of a client with a reply.

@@ -8,6 +8,7 @@ use std::os::raw::c_int;
 use std::rc::Rc;
 
 use super::clock::{Budget, Now};
+use super::gates::{GateName, Gates};
 use super::Look;
 use crate::server::api::{Blocked, Ctx, Text, Timer};
 
@@ -25,6 +26,8 @@ pub struct Waiter {
     pub own_clock: Option<i64>,
     /// When its wait times out, in ticks of the monotonic clock.
     pub deadline: Option<u64>,
+    /// It also waits until a rule allows something.
+    pub gate: Option<Rc<GateName>>,
 }
 
 /// The clients that wait for one key.
@@ -34,6 +37,8 @@ pub struct Queue {
     pub look: Look,
     /// The last look was costly.
     pub is_costly: bool,
+    /// A number that grows: of the last client here that passed a gate.
+    pub last_served: u64,
     /// In the order of arrival.
     waiters: BTreeMap<u64, Rc<Waiter>>,
     /// The deadline and the arrival of each client that has a deadline.
@@ -88,6 +93,9 @@ pub struct Table {
     last_arrival: u64,
     /// When the key of each queue is checked next, and the id of the queue.
     checks: BTreeSet<(u64, u64)>,
+    pub gates: Gates,
+    /// How many clients have passed a gate.
+    passed: u64,
     /// When a timer fires, and the timer: one for the first check, or several for as many checks that are overdue.
     timers: Vec<(u64, Timer)>,
     /// What is left of the time of this turn, if another timer fires in it.
@@ -106,6 +114,8 @@ impl Table {
             positions: BTreeMap::new(),
             last_arrival: 0,
             checks: BTreeSet::new(),
+            gates: Gates::new(),
+            passed: 0,
             timers: Vec::new(),
             turn: None,
         }
@@ -176,11 +186,45 @@ impl Table {
 
     /// When the next check of any key is due.
     pub fn first_check(&self) -> Option<u64> {
-        self.checks.first().map(|(at, _)| *at)
+        self.checks.first().map(|(at, _)| *at).into_iter().chain(self.gates.first_try()).min()
+    }
+
+    /// A client of a queue has passed a gate.
+    pub fn passed(&mut self, id: u64) {
+        self.passed = self.passed.wrapping_add(1);
+        let passed = self.passed;
+        if let Some(queue) = self.queue(id) {
+            queue.last_served = passed;
+        }
+    }
+
+    /// The first client of a queue that arrived after another and can be served, as far as gates are concerned. The queue
+    /// stands in front of those that are closed.
+    pub fn first_open(
+        &mut self,
+        id: u64,
+        after: u64,
+        ticks: u64,
+        is_able: impl Fn(&Waiter) -> bool,
+    ) -> Option<(u64, Rc<Waiter>)> {
+        let Table { queues, gates, .. } = self;
+        let queue = queues.get(&id)?;
+        let mut ready = queue.waiters_after(after).filter(|(_, waiter)| is_able(waiter));
+        let found = ready.find(|(_, waiter)| {
+            let closed = waiter.gate.as_ref().filter(|gate| gates.is_closed(gate, ticks));
+            if let Some(gate) = closed {
+                gates.stand(gate, id, queue.last_served);
+            }
+            closed.is_none()
+        });
+        found.map(|(arrival, waiter)| (arrival, waiter.clone()))
     }
 
     /// Returns a queue whose check is due, and removes the check.
     pub fn take_due_check(&mut self, ticks: u64) -> Option<u64> {
+        if let Some(id) = self.gates.take_due_try(ticks) {
+            return Some(id);
+        }
         let (_, id) = self.checks.first().filter(|(at, _)| *at <= ticks).copied()?;
         self.checks.pop_first();
         if let Some(queue) = self.queue(id) {
@@ -199,6 +243,7 @@ impl Table {
             self.remove_queue(id);
         }
         if self.ids.is_empty() {
+            self.gates.clear();
             self.stop_timers(ctx);
         }
         true
@@ -210,7 +255,8 @@ impl Table {
 
     /// How many checks are overdue, at most `most`.
     pub fn overdue(&self, ticks: u64, most: usize) -> usize {
-        self.checks.iter().take_while(|(at, _)| *at <= ticks).take(most).count()
+        let gates = self.gates.overdue(ticks, most);
+        gates.saturating_add(self.checks.iter().take_while(|(at, _)| *at <= ticks).take(most).count()).min(most)
     }
 
     /// When the first timer fires.
@@ -242,6 +288,7 @@ impl Queue {
             key,
             look,
             is_costly: false,
+            last_served: 0,
             waiters: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             own_clocks: BTreeSet::new(),

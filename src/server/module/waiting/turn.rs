@@ -20,6 +20,8 @@ pub enum Outcome {
     FoundNothing {
         /// It changed something all the same.
         wrote: bool,
+        /// A rule allows nothing for so many milliseconds.
+        closed_ms: Option<u64>,
     },
 }
 
@@ -84,8 +86,8 @@ impl Turn {
         end(call, |_| Outcome::Answered(Ok(Box::new(write))));
     }
 
-    pub fn found_nothing(self, call: &Call) {
-        end(call, |wrote| Outcome::FoundNothing { wrote });
+    pub fn found_nothing(self, call: &Call, closed_ms: Option<u64>) {
+        end(call, |wrote| Outcome::FoundNothing { wrote, closed_ms });
     }
 }
 
