@@ -39,7 +39,8 @@ impl<'a> RateOption<'a> {
         'a: 'c,
     {
         let now = now.map(|ms| ms.saturating_mul(1_000));
-        let request = Request { now, ..self.request.clone() };
+        let mut request = self.request.clone();
+        request.now = now;
         let limiter = Limiter::open(call, self.limiter.clone(), Access::Write);
         Rate { clock: Clock::new(call.ctx.now_micros(), now), request, limiter }
     }
