@@ -158,6 +158,8 @@ errors! {
         takes(what: &str, takes: &str, got: &[u8]) "{what} takes {takes}, got {}", Escaped(got);
         takes_between(what: &str, least: u64, most: u64, got: &[u8])
             "{what} takes {least} to {most}, got {}", Escaped(got);
+        name_too_long(what: &str, most: usize, got: usize)
+            "{what} takes a name of at most {most} bytes, got {got} bytes";
         not_text(what: &str, got: &[u8]) "{what} takes UTF-8 text, got {}", Escaped(got);
         shard_count(got: &[u8]) "n takes a power of two from 2 to 1024, got {}", Escaped(got);
         score_count(fields: usize, got: usize) "expected {}, got {got} arguments (options go first)",

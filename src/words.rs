@@ -16,6 +16,21 @@ use crate::docs::{Keyword, Keywords};
 use crate::error::{Error, Result};
 use crate::number::parse_integer;
 
+/// The longest name of a key in a schema, and of a sharded board: short commands return such names many times.
+pub const MAX_KEY_NAME: usize = 512;
+/// The longest name of a member of a board with a schema: index entries repeat it.
+pub const MAX_MEMBER_NAME: usize = 65_535;
+
+/// Checks that a name is not too long.
+#[inline]
+pub fn check_name(what: &str, name: &[u8], most: usize) -> Result<()> {
+    if name.len() <= most {
+        Ok(())
+    } else {
+        Err(Error::name_too_long(what, most, name.len()))
+    }
+}
+
 /// One word: a string of the server, or bytes.
 pub trait Word: Copy {
     fn bytes(&self) -> &[u8];

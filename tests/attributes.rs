@@ -199,6 +199,27 @@ on_every_server! {
         "#);
     }
 
+    fn incr_with_data_is_the_sum_and_the_record_in_one_call(server: Server) {
+        script(&mut server.connect(), r#"
+            RANK.CREATE b DATA h => +OK
+            RANK.INCR b DATA {"n":1} 5 ann => "5"
+            RANK.INCR b WITHRANK DATA {"m":2} 0 ann => [1, 1, "ann", "5", "5"]
+            RANK.GET b ann WITHDATA => [1, "ann", "5", ["m", "2"]]
+            RANK.INCR b 2 ann => "7"
+            HGET h ann => "{\"m\":2}"
+            RANK.INCR b DATA {} inf ann => ERR delta takes a finite number, got inf
+            HGET h ann => "{\"m\":2}"
+            # Not on the board: nothing is written.
+            RANK.CREATE full KEEP 1 DATA h => +OK
+            RANK.INCR full DATA {"m":8} 5 zoe => "5"
+            RANK.INCR full DATA {"m":9} 5 eve => nil
+            HEXISTS h eve => 0
+            RANK.CREATE spilled FIELD a INT FIELD b INT TIES FIRST DATA h PERIOD DAY day: => +OK
+            RANK.INCR spilled BOARD 2 DATA {"s":1} 1 4000000000000000 sue => [1, 4000000000000000]
+            RANK.GET spilled sue WITHDATA PERIOD day => [1, "sue", 1, 4000000000000000, ["s", "1"]]
+        "#);
+    }
+
     fn add_with_data_needs_one_member_and_a_hash(server: Server) {
         let mut con = server.connect();
         board(&mut con, "DATA h");
@@ -214,7 +235,12 @@ on_every_server! {
             (r#"MULTISET none DATA {"a":1} 1 x"#, NO_DATA),
             (r#"MULTISET none DATA {"a":1} 1 2 x"#, NO_DATA),
             (r#"ADD b DATA {"a":1} nan x"#, "OUTOFRANGE field 'score' takes a finite number, got nan"),
-            (r#"INCR b DATA {"a":1} 1 x"#, "ERR unknown option 'DATA'"),
+            (r#"INCR b DATA {"a":1} DATA {"a":1} 1 x"#, "ERR DATA is specified more than once"),
+            (r#"INCR b DATA [1] 1 x"#, "ERR json takes a JSON object, got [1]"),
+            (r#"INCR b DATA {"a":1} 1 2 x"#, "ERR expected a delta and a member, got 3 arguments (options go first)"),
+            (r#"INCR no DATA {"a":1} 1 x"#, NO_DATA),
+            (r#"INCR bare DATA {"a":1} 1 x"#, NO_DATA),
+            (r#"INCR none DATA {"a":1} 1 x"#, NO_DATA),
         ] {
             expect(&mut con, &format!("RANK.{line}"), error);
         }

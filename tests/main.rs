@@ -45,6 +45,7 @@ mod keys;
 mod layouts;
 mod memory;
 mod model;
+mod names;
 mod overflow;
 mod packaging;
 mod pages;

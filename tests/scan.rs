@@ -270,6 +270,63 @@ on_every_server! {
         }
     }
 
+    /// The server fetches buckets of its hash table as a whole: they hold more than a small bound.
+    fn no_reply_holds_more_rows_than_are_allowed(server: Server) {
+        let mut con = server.connect();
+        for (schema, names) in [("FIELD a DIGITS 6", 300), ("FIELD a INT FIELD b INT", 300), ("FIELD a INT FIELD b INT", 40)] {
+            script(&mut con, &format!("FLUSHALL => +OK\n RANK.CREATE b {schema} => +OK"));
+            let scores = if schema.contains("FIELD b") { "1 9000000000000000000" } else { "7" };
+            for name in 0..names {
+                expect(&mut con, &format!("RANK.ADD b {scores} m{name}"), "1");
+            }
+            for most in [1, 2, 3, 10] {
+                expect(&mut con, &format!("CONFIG SET rank.max-rows {most}"), "+OK");
+                let (mut cursor, mut seen) = ("0".to_owned(), Vec::new());
+                loop {
+                    let (next, rows) = step(&mut con, &["RANK.SCAN", "b", &cursor, "COUNT", "100"]);
+                    let found = members(&rows);
+                    assert!(found.len() <= most, "{schema}: {} rows of {most}", found.len());
+                    seen.extend(found.into_keys());
+                    if next == "0" {
+                        break;
+                    }
+                    cursor = next;
+                }
+                expect(&mut con, "CONFIG SET rank.max-rows 0", "+OK");
+                let distinct: BTreeSet<_> = seen.iter().collect();
+                assert_eq!((seen.len(), distinct.len()), (names, names), "{schema}: each of them once");
+            }
+        }
+    }
+
+    /// Hash tables that grow and shrink between the steps have other buckets.
+    fn nobody_is_missed_while_buckets_change(server: Server) {
+        let mut con = server.connect();
+        expect(&mut con, "RANK.CREATE b FIELD a DIGITS 6", "+OK");
+        let stays = |name: usize| name.is_multiple_of(40);
+        for name in 0..6000 {
+            expect(&mut con, &format!("RANK.ADD b 7 m{name}"), "1");
+        }
+        expect(&mut con, "CONFIG SET rank.max-rows 2", "+OK");
+        let (mut cursor, mut seen, mut next_name) = ("0".to_owned(), BTreeSet::new(), 0);
+        loop {
+            let (next, rows) = step(&mut con, &["RANK.SCAN", "b", &cursor, "COUNT", "2"]);
+            seen.extend(members(&rows).into_keys());
+            if next == "0" {
+                break;
+            }
+            cursor = next;
+            // Nearly all leave while the scan runs.
+            for name in (next_name..6000).take(4).filter(|name| !stays(*name)) {
+                expect(&mut con, &format!("RANK.REM b m{name}"), "1");
+            }
+            next_name += 4;
+        }
+        for name in (0..6000).filter(|name| stays(*name)) {
+            assert!(seen.contains(format!("m{name}").as_bytes()), "m{name}");
+        }
+    }
+
     fn a_load_is_all_or_nothing(server: Server) {
         let mut con = server.connect();
         for schema in ["FIELD a", "FIELD a DIGITS 3", "FIELD a BITS 30 FIELD b BITS 30", "FIELD a INT TIES FIRST DATA h"] {

@@ -9,7 +9,7 @@ use super::schema_text::{decode, is_key_word, Encoded};
 use crate::calendar::{Cycle, Offset, Span, Unit, DAY_MS, MINUTE_MS};
 use crate::duration::{parse_duration, MILLIS_OF_DAY};
 use crate::error::{Error, Result};
-use crate::words::{Word, Words};
+use crate::words::{check_name, Word, Words, MAX_KEY_NAME};
 
 /// The most past periods that a board can keep, over all of its units.
 const MAX_PAST: i64 = 1000;
@@ -183,6 +183,10 @@ impl Periods {
         list.extend(changes.iter().filter_map(|(_, period)| period.clone()));
         let inherited = (!list.is_empty() && !self.is_empty()).then_some(self.offset);
         let mut periods = Periods::new(list, offset.or(inherited))?;
+        if !periods.is_empty() {
+            // The marker records it.
+            check_name("the key of a board with PERIOD", key, MAX_KEY_NAME)?;
+        }
         periods.set_owner(Some(key));
         Ok(periods)
     }
@@ -233,6 +237,7 @@ pub(super) fn read_period(words: &mut Words<impl Word>, board: Option<&[u8]>) ->
         None => decode(word.bytes()),
     };
     let prefix = prefix.ok_or_else(|| word.refuse("PERIOD", "a prefix other than LIKE and DATA"))?;
+    check_name("PERIOD", &prefix, MAX_KEY_NAME)?;
     let past = if words.next_if("PAST") {
         words.value_of("PAST")?.integer_in("PAST", "0 to 1000", 0..=MAX_PAST)? as u16
     } else {

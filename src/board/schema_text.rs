@@ -11,7 +11,7 @@ use crate::calendar::Offset;
 use crate::docs::Keywords;
 use crate::error::{Error, Result};
 use crate::shard::{Count, Shard};
-use crate::words::{Options, Word, Words};
+use crate::words::{check_name, Options, Word, Words, MAX_KEY_NAME};
 
 const MAX_FIELDS: usize = 32;
 const MAX_NAME: usize = 64;
@@ -55,7 +55,7 @@ impl Rules {
     /// Parses the text of a marker.
     pub fn parse(words: &[&[u8]]) -> Result<Rules> {
         let (words, owner) = match words {
-            [words @ .., b"BOARD", owner] => (words, decode(owner)),
+            [words @ .., b"BOARD", owner] => (words, decode(owner).filter(|owner| owner.len() <= MAX_KEY_NAME)),
             _ => (words, None),
         };
         let mut rules = read_schema(Words::new(words), None)?.rules;
@@ -275,6 +275,11 @@ pub fn client_data(hash: &[u8], owned: bool, board: &[u8]) -> Result<DataHash> {
             if hash == board { "a key other than the board's own" } else { "a key name other than LIKE and DATA" };
         return Err(Error::takes("DATA", takes, hash));
     }
+    check_name("DATA", hash, MAX_KEY_NAME)?;
+    if owned {
+        // The marker records it.
+        check_name("the key of a board with OWNED", board, MAX_KEY_NAME)?;
+    }
     Ok(DataHash { hash: hash.to_vec(), owner: owned.then(|| board.to_vec()) })
 }
 
@@ -362,7 +367,10 @@ fn read_data(words: &mut Words<impl Word>, board: Option<&[u8]>) -> Result<DataH
     if let Some(board) = board {
         return client_data(hash.bytes(), owned, board);
     }
-    let name = |word: &[u8]| decode(word).ok_or_else(|| Error::takes("DATA", "an encoded name", word));
+    let name = |word: &[u8]| {
+        let name = decode(word).ok_or_else(|| Error::takes("DATA", "an encoded name", word))?;
+        check_name("DATA", &name, MAX_KEY_NAME).map(|()| name)
+    };
     let owner = if owned { Some(name(words.value_of("OWNED")?.bytes())?) } else { None };
     Ok(DataHash { hash: name(hash.bytes())?, owner })
 }
@@ -373,6 +381,9 @@ fn read_shard(words: &mut Words<impl Word>, board: Option<&[u8]>) -> Result<Shar
     let shards = count.integer("SHARD").ok().and_then(Count::new).ok_or_else(|| Error::shard_count(count.bytes()))?;
     let shard = index.integer("SHARD").ok().and_then(|index| shards.shard(index));
     let shard = shard.ok_or_else(|| index.refuse("SHARD", "a shard from 0 to n - 1"))?;
+    if let Some(key) = board {
+        check_name("the key of a shard", key, MAX_KEY_NAME + shard.suffix().len())?;
+    }
     match board {
         Some(key) if shard.name_in(key).is_none() => Err(Error::not_the_shard(shard, key)),
         _ => Ok(shard),

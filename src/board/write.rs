@@ -14,6 +14,7 @@ use super::schema::{Order, TieRule, Ties, Update};
 use super::value::{Tuple, Value};
 use super::Board;
 use crate::error::Result;
+use crate::words;
 use crate::zset::{Condition, PutResult, SortedSet};
 
 /// What a write does with the scores of a pair: sets them, or adds them to those of the member.
@@ -372,10 +373,13 @@ impl<S: SortedSet> Board<S> {
         MemberChange { before, after }
     }
 
-    /// Checks that a member can be on this board: its name is no marker, and belongs to its shard.
+    /// Checks that a member can be on this board: its name is no marker, not too long, and belongs to its shard.
     #[inline]
     fn check_name(&self, name: &S::Element) -> Result<()> {
         self.members.check_name(name)?;
+        if self.schema().explicit {
+            words::check_name("member", name.as_ref(), words::MAX_MEMBER_NAME)?;
+        }
         match self.schema().rules.shard {
             Some(shard) => shard.check(name.as_ref(), self.key().as_ref()),
             None => Ok(()),

@@ -28,6 +28,7 @@ fn examples() -> Vec<(&'static str, Error)> {
         without_value("KEEP");
         takes("KEEP", "1 or more", b"0");
         takes_between("limit", 1, 1_000_000_000, b"0");
+        name_too_long("PERIOD", 512, 513);
         not_text("attr", b"\xff");
         shard_count(b"3");
         score_count(1, 3);

@@ -10,6 +10,7 @@ use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::number::parse_extended;
 use crate::server::{Args, Call};
+use crate::words::{check_name, MAX_MEMBER_NAME};
 use crate::zset::PutResult;
 
 const SYNTAX: &str = "key [BOARD fields:n] condition:[NX|XX] update:[SET|BEST] [KEEP keep:n] [CH] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] \
@@ -55,8 +56,11 @@ fn multiset<'c>(call: &'c Call<'c>) -> Result<()> {
     let rules = Rules::integers(args.len().saturating_sub(1))?;
     // Check everything before the board is created.
     let schema = Schema::new(rules.clone());
-    if pairs(&schema, args.clone())?.iter().any(|pair| pair.kept != 0) {
-        return Err(Error::kept_on_new_board());
+    for pair in &pairs(&schema, args.clone())? {
+        check_name("member", pair.member.bytes(), MAX_MEMBER_NAME)?;
+        if pair.kept != 0 {
+            return Err(Error::kept_on_new_board());
+        }
     }
     options.request(call, &schema, WriteMode::Set)?;
     if options.json.is_some() {

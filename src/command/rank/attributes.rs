@@ -8,6 +8,7 @@ use crate::command;
 use crate::docs::{Doc, KeySpec, KeyUse};
 use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Args, Call, Hash, Text};
+use crate::words::{check_name, MAX_MEMBER_NAME};
 
 const COST: &str = "O(M) for M attributes of the member.";
 /// The command reads the board to find the hash, and does not change the board.
@@ -62,6 +63,7 @@ fn setdata<'c>(call: &'c Call<'c>) -> Result<()> {
     }
     let pairs = attribute_pairs(args)?;
     let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
+    check_name("member", member.bytes(), MAX_MEMBER_NAME)?;
     if !may_have {
         return Err(Error::no_such_member(member.bytes()));
     }
@@ -91,6 +93,7 @@ fn putdata<'c>(call: &'c Call<'c>) -> Result<()> {
     let json = check_object(args.required()?.bytes())?;
     args.end()?;
     let (mut hash, may_have) = open(call, key, &member, Access::Write)?;
+    check_name("member", member.bytes(), MAX_MEMBER_NAME)?;
     if !may_have {
         return Err(Error::no_such_member(member.bytes()));
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::server::{Access, Arg, Call, ZSet};
 
 command! { INCR = incr;
-    Doc::write("rank.incr", "key [BOARD fields:n] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] delta ... member",
+    Doc::write("rank.incr", "key [BOARD fields:n] ranks:[WITHRANK [PERIOD period:unit]] [AT time:ms] [DATA json] delta ... member",
     "Increments the scores of a member.", "O(log(N))").fast()
 }
 
@@ -30,7 +30,7 @@ fn incr<'c>(call: &'c Call<'c>) -> Result<()> {
     let deltas = schema.parse_deltas(args.take_first(fields).map(Arg::bytes))?;
     let pair = Pair::new(deltas, args.text()?);
     let pairs = std::slice::from_ref(&pair);
-    let written = write(call, board, None, &options, WriteMode::Add, pairs, &[])?;
+    let written = write(call, board, None, &options, WriteMode::Add, pairs, &[options.json])?;
     let reply = call.reply();
     let change = match options.with_rank {
         None => written.own.result.changes.first(),

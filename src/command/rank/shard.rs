@@ -5,7 +5,7 @@ use crate::docs::Doc;
 use crate::error::{Error, Result};
 use crate::server::{Args, Call};
 use crate::shard::{is_name, Count};
-use crate::words::Word;
+use crate::words::{check_name, Word, MAX_KEY_NAME};
 
 command! { SHARDS = shards;
     Doc::pure("rank.shards", "name shards:n", "Returns the keys of a board's shards.", "O(N) for N shards.")
@@ -36,6 +36,7 @@ fn shard<'c>(call: &'c Call<'c>) -> Result<()> {
 
 fn name_and_count<'c>(args: &mut Args<'c>) -> Result<(&'c [u8], Count)> {
     let name = args.required()?.bytes();
+    check_name("name", name, MAX_KEY_NAME)?;
     if !is_name(name) {
         return Err(Error::takes("name", "a name without braces", name));
     }
