@@ -26,7 +26,7 @@ impl Row {
     #[inline]
     fn new<N: AsRef<[u8]>>(step: &Step<N>, rank: u64) -> Row {
         let member = NameBytes::from_slice(step.stored.name());
-        Row { rank, member, values: step.values.clone(), time: step.time }
+        Row { rank, member, values: Tuple::from_slice(step.values), time: step.time }
     }
 
     #[inline]

@@ -388,7 +388,7 @@ impl<S: SortedSet> Walk<'_, S> {
             (0, true)
         } else {
             let Decoded { values, time, name_at } = decode(self.schema, self.since, element.as_ref(), score)?;
-            let is_equal = self.last.is_some() && values == self.values;
+            let is_equal = self.last.is_some() && values.as_slice() == self.values.as_slice();
             (self.values, self.time) = (values, time);
             (name_at, is_equal)
         };
