@@ -376,7 +376,7 @@ on_every_server! {
     fn every_element_is_where_it_belongs(server: Server) {
         const SCHEMA: &str = "FIELD a DESC INT FIELD b ASC INT FIELD c DESC FLOAT";
         let mut con = server.connect();
-        let long = vec![b'n'; 70_000];
+        let long = vec![b'n'; 65_535];
         let names: &[&[u8]] = &[
             b"", b"a", b"ab", b"\0", b"\0rank ", b"\0rank 2 FIELD a DESC INT", b"\x01", b"\x01\0a", b"\x01\x01a", b"\x02", b"\x02\0a",
             b"\x02\x01\0a", b"\xff", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"%s\r\n", &long, &long[1..],

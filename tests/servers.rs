@@ -47,7 +47,9 @@ fn packaged_servers_are_fetched_once_and_missing_ones_are_named() {
     for file in [&copy, &newer] {
         fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
     }
-    fs::copy(root().join("scripts/servers.sh"), &copy).expect("a copy");
+    for script in ["servers.sh", "debian.sh", "strict.sh"] {
+        fs::copy(root().join("scripts").join(script), copy.with_file_name(script)).expect("a copy");
+    }
     fs::write(&newer, "#!/bin/sh\necho 'Redis server v=8.10.1 sha=0:0'\n").expect("a file");
     run(Command::new("chmod").arg("+x").arg(&newer));
     let servers = |names: &[&str]| {

@@ -432,7 +432,11 @@ impl<'g, R: Random> Writer<'g, R> {
     }
 
     fn is_algorithm(&self, option: &Shape) -> bool {
-        matches!(option, Shape::Choice(parts) if parts.iter().any(|part| part.begins_with(self.algorithm)))
+        match option {
+            Shape::Choice(parts) => parts.iter().any(|part| part.begins_with(self.algorithm)),
+            Shape::Value(name, _) => name == "algorithm",
+            _ => false,
+        }
     }
 
     /// Whether an option goes with the algorithm, or nothing is checked here.
@@ -657,7 +661,7 @@ impl<'g, R: Random> Writer<'g, R> {
             "compact" | "rule" if self.algorithm == "CALENDAR" => self.text(&["4/hour", "6/day", "9/year"]),
             "compact" | "rule" if self.algorithm == "GCRA" => self.text(&["10/1s/20", "5/1h", "3/1m/1"]),
             "compact" | "rule" => self.text(&["5/1s", "3/1m", "20/1h", "9/500ms", "100/1d"]),
-            "algorithm" => self.text(&["SLIDING", "FIXED", "COUNTER", "GCRA", "gcra"]),
+            "algorithm" => self.algorithm.as_bytes().to_vec(),
             "limit" | "burst" => self.number(&[1, 2, 3, 5, 20]),
             "cost" | "units" | "reserved" | "used" | "actual" => self.number(&[1, 1, 2, 3, 0, 7]),
             "cursor" => b"0".to_vec(),

@@ -80,7 +80,7 @@ impl Filled {
         let mut names: Vec<Vec<u8>> = (0..100).map(|number| format!("m{number}").into_bytes()).collect();
         names.extend([b"".to_vec(), b"\0a".to_vec(), b"\x01".to_vec(), b"\x02".to_vec(), b"\xff".to_vec()]);
         names.extend([b"\x01\0\0\0\x02m1\x80\0\0\0\0\0\0\x01".to_vec(), b"\x02\x80\0\0\0\0\0\0\x01m1".to_vec()]);
-        names.push(vec![b'n'; 70_000]);
+        names.push(vec![b'n'; 65_535]);
         if layout_of(schema) == "coded" {
             names.push(b"\0rank 2 FIELD a DESC INT".to_vec());
         }

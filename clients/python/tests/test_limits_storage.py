@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 limits = pytest.importorskip("limits")
 
@@ -39,6 +40,7 @@ class Storages(Case):
                     limiter.clear(item, "ann")
                     self.assertEqual((limiter.hit(item, "ann", cost=3), limiter.hit(item, "ann", cost=4)), (True, False))
 
+    @unittest.skipIf(tuple(map(int, redis.__version__.split(".")[:2])) < (5, 2), "limits needs redis-py 5.2 for asyncio")
     def test_each_strategy_with_asyncio(self) -> None:
         item = limits.parse("3/hour")
 
