@@ -121,6 +121,8 @@ pub const SET_UP: &[&str] = &[
     "RANK.ADD @terms AT 1700000000000 1 2 m1 3 4 m2",
     "RANK.ADD @seasons AT 1700000000000 1 m1 3 m2",
     "DUE.ADD @due0 AT 1700000000000 i1 i2",
+    // Enough debt for later calls to be denied.
+    "RATE.CHECK @text2 1000/1h 1000/2d 1000/366d GCRA FORCE COST 2000",
 ];
 
 /// Of limiters, leases and schedules there are so many each.

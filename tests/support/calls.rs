@@ -142,7 +142,9 @@ type IsCase = fn(&Generator, &Call, &Value) -> bool;
 /// What is worth being met, beside every option of every command.
 const CASES: &[(&str, IsCase)] = &[
     ("GCRA with a penalty", |_, call, reply| {
-        matches!(call.command(), "rate.check" | "rate.all") && has(call, "GCRA") && is_verdict_of_a_closed_limiter(reply)
+        matches!(call.command(), "rate.check" | "rate.all")
+            && has(call, "GCRA")
+            && is_verdict_of_a_closed_limiter(reply)
     }),
     ("a call that several rules deny", |_, call, reply| {
         call.command() == "rate.all" && matches!(items(reply), [Value::Int(1), .., Value::Int(2..)])
